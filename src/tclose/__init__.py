@@ -1,0 +1,55 @@
+"""Tables about people, made t-close, and proved to be."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tclose import datasets as datasets
+    from tclose import distances as distances
+    from tclose.algorithms import methods as methods
+    from tclose.distances import emd as emd
+    from tclose.distances import moves as moves
+    from tclose.errors import HighLossWarning as HighLossWarning
+    from tclose.errors import InfeasibleError as InfeasibleError
+    from tclose.errors import InferredSchemaWarning as InferredSchemaWarning
+    from tclose.errors import MissingExtraError as MissingExtraError
+    from tclose.errors import SchemaError as SchemaError
+    from tclose.errors import TableError as TableError
+    from tclose.errors import TcloseError as TcloseError
+    from tclose.errors import VerificationError as VerificationError
+    from tclose.hierarchy import Hierarchy as Hierarchy
+    from tclose.pipeline import anonymize as anonymize
+    from tclose.pipeline import assess as assess
+    from tclose.release import Release as Release
+    from tclose.schema import Schema as Schema
+
+__version__ = "0.1.0"
+
+# Each name is imported when it is first used: a program that only asks for help loads nothing else.
+_HOMES = {
+    **dict.fromkeys(["anonymize", "assess"], "pipeline"),
+    **dict.fromkeys(["emd", "moves"], "distances"),
+    **dict.fromkeys(["SchemaError", "TableError", "InfeasibleError", "VerificationError"], "errors"),
+    **dict.fromkeys(["MissingExtraError", "TcloseError", "HighLossWarning", "InferredSchemaWarning"], "errors"),
+    "methods": "algorithms",
+    "Hierarchy": "hierarchy",
+    "Release": "release",
+    "Schema": "schema",
+}
+_MODULES = ("datasets", "distances", "testing")
+
+__all__ = ["__version__", *_HOMES, *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"tclose.{name}")
+    if name in _HOMES:
+        return getattr(import_module(f"tclose.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'tclose' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,192 @@
+"""Axes: every quasi-identifier as places on a line, on which a class covers a span.
+
+The loss of a span is that of 004 section 3.2: the share of the range (numbers and dates), or
+of the leaves below the lowest common ancestor (trees), 0 for a single value. Missing is the
+last place; a span that mixes it with anything else is `*` and loses everything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.hierarchy import Hierarchy
+
+Places = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SpanAxis:
+    """Numbers or dates: a span is an interval.
+
+    Attributes
+    ----------
+    column
+        The quasi-identifier it belongs to.
+    weight
+        Its share in the loss of a row.
+    lows, highs
+        For each place, where an interval that begins or ends there does so, in units of the
+        range: snapped outward to `step`, the whole tail beyond `bottom` or `top`.
+    low_labels, high_labels
+        The same as text.
+    numbers
+        The value at each place, within `bottom` and `top`: an integer over 10^`decimals`.
+    missing
+        Whether there is a last place for missing values.
+    dates
+        Whether it is a line of dates.
+    """
+
+    column: str
+    weight: float
+    lows: Floats
+    highs: Floats
+    low_labels: NDArray[np.object_]
+    high_labels: NDArray[np.object_]
+    numbers: NDArray[np.int64]
+    decimals: int
+    missing: bool
+    dates: bool = False
+
+    @property
+    def size(self) -> int:
+        """The number of places, that for missing values included."""
+        return len(self.lows) + self.missing
+
+    def cost(self, low: Places, high: Places) -> Floats:
+        """The loss of each span."""
+        last = len(self.lows)
+        inner = high < last
+        cost = np.where(low == high, 0.0, 1.0)
+        cost[inner] = self.highs[high[inner]] - self.lows[low[inner]]
+        return cost
+
+    def labels(self, low: Places, high: Places) -> list[str | None]:
+        """What is released for each span, None where all is missing."""
+        form = "{}/{}" if self.dates else "[{}, {}]"
+
+        def label(first: str, last: str) -> str:
+            return first if first == last else form.format(first, last)
+
+        return [
+            _if_missing(first, last)
+            if last == len(self.lows)
+            else label(self.low_labels[first], self.high_labels[last])
+            for first, last in zip(low.tolist(), high.tolist(), strict=True)
+        ]
+
+    def bounds(self, low: Places, high: Places) -> tuple[list[str | None], list[str | None]]:
+        """The two ends of each span by themselves; an end beyond `bottom` or `top` is open, so None."""
+        ends: tuple[list[str | None], list[str | None]] = [], []
+        for first, last in zip(low.tolist(), high.tolist(), strict=True):
+            for end, labels, place in zip(ends, (self.low_labels, self.high_labels), (first, last), strict=True):
+                if last == len(self.lows):
+                    end.append(_if_missing(first, last))
+                else:
+                    end.append(None if labels[place][0] in "<>" else labels[place])
+        return ends
+
+
+@dataclass(frozen=True, eq=False)
+class TreeAxis:
+    """Leaves of a hierarchy in pre-order, siblings by descending frequency: a span is its lowest common ancestor.
+
+    Attributes
+    ----------
+    column, weight, missing
+        As for `SpanAxis`.
+    hierarchy
+        The tree; its unused leaves have places too.
+    leaves
+        The node at each place.
+    position
+        Which character of the column it is, for kind digits.
+    """
+
+    column: str
+    weight: float
+    hierarchy: Hierarchy
+    leaves: NDArray[np.int32]
+    missing: bool
+    position: int | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of places, that for missing values included."""
+        return len(self.leaves) + self.missing
+
+    @cached_property
+    def gaps(self) -> NDArray[np.int32]:
+        """The lowest common ancestor of each place and the next."""
+        return self.hierarchy.ancestors(self.leaves[:-1], self.leaves[1:])
+
+    @cached_property
+    def ranks(self) -> NDArray[np.int32]:
+        """A sparse table: row j holds, at i, the gap of least depth among the 2^j from i on.
+
+        All ancestors of adjacent leaves within a span lie below that of the span, which is
+        one of them: the one of least depth.
+        """
+        rows = [np.arange(len(self.gaps), dtype=np.int32)]
+        depths = self.hierarchy.depths[self.gaps]
+        while 2 ** len(rows) <= len(self.gaps):
+            half = 2 ** (len(rows) - 1)
+            left, right = rows[-1][:-half], rows[-1][half:]
+            rows.append(np.where(depths[left] <= depths[right], left, right).astype(np.int32))
+        table = np.zeros((len(rows), len(self.gaps)), np.int32)
+        for level, row in enumerate(rows):
+            table[level, : len(row)] = row
+        return table
+
+    @cached_property
+    def gap_costs(self) -> Floats:
+        """The loss of a span with this gap as its widest; the last gap is that before missing."""
+        counts = self.hierarchy.leaf_counts
+        share = counts[self.gaps] / max(int(counts[0]), 1)
+        return np.append(share, 1.0) if self.missing and len(self.leaves) else share
+
+    def cover(self, low: Places, high: Places) -> NDArray[np.int32]:
+        """The lowest common ancestor of each span of places that are not missing."""
+        node = self.leaves[low]
+        wide = high > low
+        first, length = low[wide], high[wide] - low[wide]
+        level = np.log2(length).astype(np.int32)
+        left = self.ranks[level, first]
+        right = self.ranks[level, first + length - (1 << level)]
+        depths = self.hierarchy.depths[self.gaps]
+        node[wide] = self.gaps[np.where(depths[left] <= depths[right], left, right)]
+        return node
+
+    def cost(self, low: Places, high: Places) -> Floats:
+        """The loss of each span."""
+        last = len(self.leaves)
+        inner = high < last
+        cost = np.where(low == high, 0.0, 1.0)
+        counts = self.hierarchy.leaf_counts
+        below = counts[self.cover(low[inner], high[inner])]
+        cost[inner] = np.where(below == 1, 0.0, below / max(int(counts[0]), 1))
+        return cost
+
+    def labels(self, low: Places, high: Places) -> list[str | None]:
+        """What is released for each span, None where all is missing."""
+        last = len(self.leaves)
+        nodes = np.zeros(len(low), np.int32)
+        inner = high < last
+        nodes[inner] = self.cover(low[inner], high[inner])
+        return [
+            _if_missing(first, final) if final == last else self.hierarchy.labels[node]
+            for first, final, node in zip(low.tolist(), high.tolist(), nodes.tolist(), strict=True)
+        ]
+
+
+Axis = SpanAxis | TreeAxis
+
+
+def _if_missing(first: int, last: int) -> str | None:
+    """The release of a span that ends at the place for missing values."""
+    return None if first == last else "*"

@@ -1,0 +1,231 @@
+"""The command line: a thin shell over the library. Messages go to stderr, results to stdout."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tclose.errors import InfeasibleError, TcloseError, VerificationError
+
+if TYPE_CHECKING:
+    from tclose.schema import Schema
+
+app = typer.Typer(
+    name="tclose",
+    help="Make tables about people t-close, and prove it.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+Data = Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.", show_default=False)]
+SchemaOption = Annotated[Path, typer.Option("--schema", "-s", help="What each column is, as TOML.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
+ShowValues = Annotated[bool, typer.Option("--show-values", help="Let messages quote values of the table.")]
+
+
+@app.command(epilog="[bold]Example:[/bold] tclose init patients.csv > schema.toml")
+def init(data: Data, delimiter: Annotated[str, typer.Option(help="Of a CSV file.")] = ",") -> None:
+    """Write a first schema for a table, with open choices for you to settle.
+
+    Kinds and steps are guessed, columns that look like identifiers are flagged, and the
+    combinations of columns that single out most rows are ranked.
+    """
+    from tclose.frames import read
+    from tclose.init import first_schema
+
+    print(first_schema(read(data, delimiter), data.name, delimiter), end="")
+
+
+@app.command(epilog="[bold]Example:[/bold] tclose assess patients.csv -s schema.toml --json")
+def assess(data: Data, schema: SchemaOption, json: Json = False, show_values: ShowValues = False) -> None:
+    """Tell k, l and t of a table as it stands, raw or already generalized."""
+    from tclose.pipeline import assess
+    from tclose.schema import Schema
+
+    report = assess(data, Schema.load(schema), show_values=show_values)
+    if json:
+        print(jsonlib.dumps(report.as_dict(), indent=2))
+        return
+    from tclose.show import show_report
+
+    show_report(report)
+
+
+@app.command(
+    epilog="[bold]Examples:[/bold]\n\n"
+    "tclose anonymize patients.csv -s schema.toml -o release.csv\n\n"
+    "tclose anonymize patients.parquet -s schema.toml -o release.parquet --k 10 --t diagnosis=0.15 --json"
+)
+def anonymize(
+    data: Data,
+    schema: SchemaOption,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write: .csv, .csv.gz or .parquet.")],
+    method: Annotated[str | None, typer.Option(help="See `tclose methods`.")] = None,
+    k: Annotated[int | None, typer.Option(help="Instead of the schema's k.")] = None,
+    t: Annotated[list[str] | None, typer.Option(help="column=0.2, instead of the schema's t; may be repeated.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="For the method; random if not given.")] = None,
+    time: Annotated[float | None, typer.Option(min=0, help="Seconds after which to take the best so far.")] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Where to write seed, digest and timings (not for release).")
+    ] = None,
+    keep_order: Annotated[bool, typer.Option("--keep-order", help="Keep the input's order of rows.")] = False,
+    allow_single_class: Annotated[bool, typer.Option("--allow-single-class", help="Accept one class.")] = False,
+    show_values: ShowValues = False,
+    json: Json = False,
+) -> None:
+    """Write a verified release of a table, with its certificate beside it."""
+    from tclose.algorithms import DEFAULT, REGISTRY
+    from tclose.pipeline import anonymize
+    from tclose.release import certificate_path
+    from tclose.schema import Schema
+
+    method = method or DEFAULT
+    if method not in REGISTRY:
+        raise typer.BadParameter(f"there is no method '{method}'. Known: {', '.join(REGISTRY)}.")
+    for path in (output, *([record] if record else [])):
+        if not path.absolute().parent.is_dir():
+            raise typer.BadParameter(f"there is no folder '{path.parent}'.")
+    _check_suffix(output)
+    settled = _override(Schema.load(schema), k, t or [])
+    with _progress() as tell:
+        release = anonymize(
+            data, settled, method=method, seed=seed, time=time, allow_single_class=allow_single_class,
+            show_values=show_values, progress=tell,
+        )  # fmt: skip
+        tell("write", None, None)
+        release.write(output, keep_order=keep_order, record=record)
+    told = {
+        **release.measured.as_dict(), "loss": release.loss, "method": method, "seed": release.record.seed,
+        "seconds": release.record.as_dict()["seconds"], "output": str(output),
+        "certificate": str(certificate_path(output)),
+    }  # fmt: skip
+    if json:
+        print(jsonlib.dumps(told, indent=2))
+        return
+    from tclose.show import show_release
+
+    show_release(release, told)
+
+
+@app.command(epilog="[bold]Example:[/bold] tclose verify release.csv -s schema.toml")
+def verify(data: Data, schema: SchemaOption, json: Json = False, show_values: ShowValues = False) -> None:
+    """Check that a released file keeps the promise of its schema, and fits its certificate if that lies beside it."""
+    from tclose.frames import read
+    from tclose.release import check_certificate
+    from tclose.schema import Schema
+    from tclose.verify import verify
+
+    promised = Schema.load(schema)
+    measured = verify(read(data, promised.delimiter), promised, show_values)
+    certified = check_certificate(data, measured)
+    if json:
+        print(jsonlib.dumps({**measured.as_dict(), "certificate": certified}, indent=2))
+        return
+    from tclose.show import show_verified
+
+    show_verified(measured, promised, certified)
+
+
+@app.command(epilog="[bold]Example:[/bold] tclose methods --json")
+def methods(json: Json = False) -> None:
+    """List the methods, what they need and guarantee, and the papers they come from."""
+    from tclose.algorithms import methods
+
+    if json:
+        print(jsonlib.dumps(methods(), indent=2))
+        return
+    from tclose.show import show_methods
+
+    show_methods(methods())
+
+
+@app.command(epilog="[bold]Example:[/bold] tclose demo --rows 5000 --folder /tmp/demo")
+def demo(
+    rows: Annotated[int, typer.Option(min=100, help="Rows of the hospital table.")] = 20_000,
+    folder: Annotated[Path, typer.Option(help="Where its files go.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+) -> None:
+    """Make a hospital table, anonymize it, and show it before and after."""
+    from tclose.demo import run
+
+    with _progress() as tell:
+        run(rows, folder, seed, tell)
+
+
+def main() -> None:
+    """Run the command line; every failure is a message and an exit code, never a traceback."""
+    warnings.showwarning = lambda message, *_args, **_kwargs: _say(f"Note: {message}")
+    try:
+        app()
+    except TcloseError as error:
+        _say(f"Error: {error}")
+        sys.exit(4 if isinstance(error, InfeasibleError) else 5 if isinstance(error, VerificationError) else 3)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):  # the reader of stdout went away
+            os._exit(1)
+        _say(f"Error: {error.strerror or type(error).__name__}{f': {error.filename}' if error.filename else ''}.")
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get("TCLOSE_DEBUG"):
+            raise
+        # The message of an unforeseen error may quote a cell, so only its type is told.
+        _say(f"Error: something unforeseen went wrong ({type(error).__name__}). Set TCLOSE_DEBUG=1 to see where.")
+        sys.exit(1)
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr)
+
+
+def _check_suffix(output: Path) -> None:
+    from tclose.frames import suffix_of
+
+    try:
+        suffix_of(output)
+    except TcloseError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _override(schema: Schema, k: int | None, settings: list[str]) -> Schema:
+    """The schema with k and t from the command line."""
+    from dataclasses import replace
+
+    from tclose.schema_toml import exact
+
+    changed: dict[str, Any] = {}
+    for setting in settings:
+        column, equals, value = setting.rpartition("=")
+        if not equals or column not in {sensitive.column for sensitive in schema.sensitive}:
+            raise typer.BadParameter(f"--t {setting}: give it as column=0.2, with a sensitive column of the schema.")
+        changed[column] = exact(value, "--t", column)
+    sensitive = tuple(
+        replace(each, t=changed[each.column]) if each.column in changed else each for each in schema.sensitive
+    )
+    return replace(schema, sensitive=sensitive, k=schema.k if k is None else k)
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """A bar on stderr that shows the stage, how much of it is done, and the loss so far."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("start", total=None)
+
+        def tell(stage: str, loss: float | None, done: float | None) -> None:
+            text = stage if loss is None else f"{stage} (loss {loss:.3f})"
+            bar.update(task, description=text, total=1.0 if done is not None else None, completed=done or 0.0)
+
+        yield tell

@@ -1,0 +1,133 @@
+"""Reading single columns: what is missing, numbers, dates, labels, and errors that name lines but no value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.decimals import TooManyDigits, scaled, text
+from tclose.errors import TableError
+from tclose.frames import Source
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What reading a column needs to know beside the column.
+
+    Attributes
+    ----------
+    source
+        The table, for the numbers of its lines.
+    rows
+        The row of the table each row of a column stands in.
+    decimal
+        The decimal mark of numbers in text.
+    show_values
+        Let errors quote the values they are about.
+    """
+
+    source: Source
+    rows: NDArray[np.int64]
+    decimal: str = "."
+    show_values: bool = False
+
+    def refuse(self, column: pl.Series, bad: NDArray[np.bool_], what: str, fix: str) -> TableError:
+        """An error about some rows of a column: counts and lines, values only on request."""
+        wrong = column.filter(pl.Series(bad)).unique()
+        where = self.source.name_rows(self.rows[bad])
+        shown = f" Values: {', '.join(map(repr, wrong.head(10).to_list()))}." if self.show_values else ""
+        return TableError(
+            f"Column '{column.name}': {len(wrong)} distinct value{'s' * (len(wrong) > 1)} in {int(bad.sum())} "
+            f"row{'s' * (int(bad.sum()) > 1)} {what} ({where}). {fix}{shown}"
+        )
+
+    def numbers(self, column: pl.Series) -> NDArray[np.float64]:
+        """The column as numbers, NaN where missing."""
+        if column.dtype in (pl.String, pl.Null):
+            plain = column.cast(pl.String).str.strip_chars()
+            plain = plain.str.replace(",", ".", literal=True) if self.decimal == "," else plain
+            numbers = plain.cast(pl.Float64, strict=False)
+            bad = (numbers.is_null() & column.is_not_null()).to_numpy()
+            if bad.any():
+                raise self.refuse(column, bad, "are not numbers", "Mend them, or give the column another kind.")
+        elif column.dtype.is_numeric():
+            numbers = column.cast(pl.Float64)
+        else:
+            raise TableError(f"Column '{column.name}' holds {column.dtype}, not numbers. Give it another kind.")
+        values = numbers.to_numpy()
+        infinite = np.isinf(values)
+        if infinite.any():
+            raise self.refuse(column, infinite, "are infinite", "Take them out, or set them to missing.")
+        return np.where(np.isnan(values), np.nan, values)
+
+    def exact(self, column: pl.Series, distinct: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+        """Distinct numbers as integers over one power of ten."""
+        try:
+            return scaled(distinct)
+        except TooManyDigits:
+            raise TableError(
+                f"Column '{column.name}' has numbers of more than 15 digits. Round them, or give it another kind."
+            ) from None
+
+    def dates(self, column: pl.Series, form: str | None) -> pl.Series:
+        """The column as dates, null where missing; a time of day is cut off."""
+        if column.dtype == pl.Date:
+            return column
+        if isinstance(column.dtype, pl.Datetime):
+            return column.dt.date()
+        if column.dtype not in (pl.String, pl.Null):
+            raise TableError(f"Column '{column.name}' holds {column.dtype}, not dates. Give it another kind.")
+        dates = column.cast(pl.String).str.strip_chars().str.to_date(form or "%Y-%m-%d", strict=False)
+        bad = (dates.is_null() & column.is_not_null()).to_numpy()
+        if bad.any():
+            fix = "Write them as 2021-03-31, or set `format` in the schema."
+            raise self.refuse(column, bad, "are not dates", fix)
+        return dates
+
+    def factorize(self, column: pl.Series) -> tuple[list[str], NDArray[np.int32], pl.Series]:
+        """The distinct values as text, sorted; the code of each row, -1 where missing; and the text column."""
+        labels = self.texts(column)
+        distinct = labels.drop_nulls().unique().sort()
+        return distinct.to_list(), codes_of(labels, distinct), labels
+
+    def texts(self, column: pl.Series) -> pl.Series:
+        """The column as text: numbers without trailing zeros, dates as ISO."""
+        if column.dtype == pl.String:
+            return column
+        if column.dtype.is_float():
+            distinct = column.drop_nulls().unique()
+            integers, places = self.exact(column, distinct.to_numpy())
+            texts = [text(integer, places) for integer in integers.tolist()]
+            return column.replace_strict(distinct, pl.Series(texts, dtype=pl.String), return_dtype=pl.String)
+        if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+            raise TableError(f"Column '{column.name}' holds {column.dtype}, which has no categories. Flatten it first.")
+        return column.cast(pl.String)
+
+
+def codes_of(labels: pl.Series, distinct: pl.Series) -> NDArray[np.int32]:
+    """The position of each row's value in `distinct`, -1 where missing or absent."""
+    positions = pl.Series(np.arange(len(distinct), dtype=np.int32))
+    if not len(distinct):
+        return np.full(len(labels), -1, np.int32)
+    codes = labels.replace_strict(distinct, positions, default=-1, return_dtype=pl.Int32)
+    return codes.fill_null(-1).to_numpy().astype(np.int32)
+
+
+def clean(column: pl.Series, missing_values: tuple[str, ...], numeric: bool) -> pl.Series:
+    """The column with all that counts as missing set to null, and categories as plain text."""
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype == pl.String:
+        missing = column.is_in(["", *missing_values])
+        if numeric:
+            missing |= column.str.strip_chars().str.to_lowercase().is_in(["", "nan"])
+        return column.set(missing, None)
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    spelled = pl.Series(missing_values, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
+    if column.dtype.is_numeric() and len(spelled):
+        return column.set(column.cast(pl.Float64).is_in(spelled.implode()), None)
+    return column

@@ -1,0 +1,258 @@
+"""Tables from outside: any dataframe or file becomes a polars frame, and goes back as it came."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import warnings
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.errors import MissingExtraError, TableError
+
+SUFFIXES = (".csv", ".csv.gz", ".parquet")
+CHUNK = 1 << 24
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table as it was given.
+
+    Attributes
+    ----------
+    frame
+        Its columns; those of a CSV are text, empty where empty.
+    restore
+        Turns a polars frame into the library the table came in.
+    digest
+        Gives a SHA-256 of the input; a file's bytes, or a frame's Arrow stream.
+    numbering
+        What its rows are called in messages, and the number of the first.
+    """
+
+    frame: pl.DataFrame
+    restore: Callable[[pl.DataFrame], Any]
+    digest: Callable[[], str]
+    numbering: tuple[str, int] = ("row", 0)
+
+    def name_rows(self, rows: NDArray[np.int64], most: int = 5) -> str:
+        """The first of these rows for a message: `lines 3, 17, ...`."""
+        word, first = self.numbering
+        shown = ", ".join(str(int(row) + first) for row in rows[:most])
+        return f"{word}{'s' if len(rows) > 1 else ''} {shown}{', ...' if len(rows) > most else ''}"
+
+
+def suffix_of(path: Path) -> str:
+    """The suffix that decides the format of a file."""
+    for suffix in SUFFIXES:
+        if path.name.lower().endswith(suffix):
+            return suffix
+    raise TableError(f"'{path.name}': the format is told by the suffix, which must be one of {', '.join(SUFFIXES)}.")
+
+
+def read(table: Any, delimiter: str = ",", encoding: str = "utf-8") -> Source:
+    """Take in a path, a dataframe that narwhals knows, or anything with an Arrow stream."""
+    if isinstance(table, Source):
+        return table
+    if isinstance(table, str | Path):
+        return _read_file(Path(table), delimiter, encoding)
+    if isinstance(table, pl.LazyFrame):
+        table = table.collect()
+    if isinstance(table, pl.DataFrame):
+        return _checked(Source(table, lambda frame: frame, lambda: _stream_digest(table)))
+    return _checked(_from_other_library(table))
+
+
+def _from_other_library(table: Any) -> Source:
+    import narwhals as nw
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wrapped = nw.from_native(table, pass_through=True)
+            if isinstance(wrapped, nw.LazyFrame):
+                wrapped = wrapped.collect("polars")
+            if isinstance(wrapped, nw.DataFrame):
+                library = wrapped.implementation
+                _check_names(wrapped.columns)
+                frame = _column_by_column(wrapped)
+                return Source(
+                    frame,
+                    lambda release: nw.from_arrow(release, backend=library).to_native(),
+                    lambda: _stream_digest(frame),
+                )
+            if hasattr(table, "__arrow_c_stream__"):
+                frame = pl.DataFrame(table)
+                arrow = type(table).__module__.startswith("pyarrow")
+                return Source(frame, lambda f: f.to_arrow() if arrow else f, lambda: _stream_digest(frame))
+    except TableError:
+        raise
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(error.name or "pyarrow", "pandas", "Reading this dataframe") from None
+    except Exception as error:  # messages of other libraries may quote a cell
+        raise TableError(f"The dataframe cannot be taken in ({type(error).__name__}).") from None
+    raise TableError(
+        f"A {type(table).__name__} is not a table. Give a path, or a dataframe of pandas, polars, pyarrow "
+        "or any library with an Arrow stream."
+    )
+
+
+def _column_by_column(wrapped: Any) -> pl.DataFrame:
+    """Convert each column by itself, so that an error can name the one that fails."""
+    columns = {}
+    for name in wrapped.columns:
+        try:
+            columns[name] = wrapped.select(name).to_polars()[name]
+        except ModuleNotFoundError:
+            raise
+        except Exception as error:
+            raise TableError(
+                f"Column '{name}' cannot be taken in ({type(error).__name__}): it may mix types. "
+                "Convert it to text or to numbers first."
+            ) from None
+    return pl.DataFrame(columns)
+
+
+def _checked(source: Source) -> Source:
+    _check_names(source.frame.columns)
+    return source
+
+
+def _check_names(names: list[Any]) -> None:
+    if not names:
+        raise TableError("The table has no columns.")
+    if not all(isinstance(name, str) for name in names):
+        raise TableError("Some column names are not text. Rename the columns to text first.")
+    if "" in names:
+        raise TableError(f"Column {names.index('') + 1} has no name. Name it, or take it out.")
+    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if repeated:
+        raise TableError(f"Column {', '.join(map(repr, repeated))} stands in the table more than once. Rename one.")
+
+
+def _stream_digest(frame: pl.DataFrame) -> str:
+    sink: Any = _HashSink()
+    frame.write_ipc_stream(sink)
+    return str(sink.hash.hexdigest())
+
+
+class _HashSink(io.RawIOBase):
+    """A file that keeps only the hash of what is written to it."""
+
+    def __init__(self) -> None:
+        self.hash = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.hash.update(data)
+        return len(data)
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_file(path: Path, delimiter: str, encoding: str) -> Source:
+    suffix = suffix_of(path)
+    if not path.is_file():
+        raise TableError(f"'{path}' is not a file.")
+    restore: Callable[[pl.DataFrame], Any] = lambda frame: frame  # noqa: E731
+    if suffix == ".parquet":
+        try:
+            frame = pl.read_parquet(path, hive_partitioning=False, glob=False)
+        except Exception as error:
+            raise TableError(f"'{path.name}' is not a readable Parquet file ({type(error).__name__}).") from None
+        return _checked(Source(frame, restore, lambda: file_digest(path)))
+    frame, numbering = _read_csv(path, delimiter, encoding, zipped=suffix == ".csv.gz")
+    return Source(frame, restore, lambda: file_digest(path), numbering)
+
+
+def _read_csv(path: Path, delimiter: str, encoding: str, zipped: bool) -> tuple[pl.DataFrame, tuple[str, int]]:
+    try:
+        data = path.read_bytes()
+        data = gzip.decompress(data) if zipped else data
+    except (OSError, EOFError, zlib.error) as error:
+        raise TableError(f"'{path.name}' cannot be read ({type(error).__name__}).") from None
+    if encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
+        try:
+            data = data.decode(encoding).encode()
+        except (UnicodeError, LookupError):
+            raise TableError(f"'{path.name}' is not encoded as {encoding}. Set `encoding` in the schema.") from None
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if delimiter.encode() in data.partition(b"\n")[0]:  # in a single column an empty line is a missing value
+        data = data.rstrip(b"\r\n")
+    data = data if data.endswith(b"\n") else data + b"\n"
+    if not data.strip():
+        raise TableError(f"'{path.name}' is empty.")
+    records, lines = _check_shape(data, delimiter.encode(), path.name)
+    try:
+        header = next(csv.reader(io.StringIO(_first_record(data)), delimiter=delimiter, strict=True))
+        _check_names(header)
+        frame = pl.read_csv(data, infer_schema=False, separator=delimiter, empty_string_is_null=False)
+    except (pl.exceptions.PolarsError, csv.Error, UnicodeDecodeError) as error:
+        unreadable = isinstance(error, UnicodeDecodeError) or "utf-8" in str(error)
+        hint = "it is not UTF-8; set `encoding` in the schema" if unreadable else "its quotes or fields do not fit"
+        raise TableError(f"'{path.name}' is not a readable CSV file: {hint}.") from None
+    if frame.columns != header or len(frame) != records:
+        raise TableError(f"'{path.name}' is not a readable CSV file: its lines do not fit its header.")
+    return frame, ("line", 2) if records + 1 == lines else ("record", 1)
+
+
+def _first_record(data: bytes) -> str:
+    """The header, which may hold line ends inside quotes."""
+    end = data.index(b"\n")
+    while data.count(b'"', 0, end) % 2 and (after := data.find(b"\n", end + 1)) > 0:
+        end = after
+    return data[:end].decode("utf-8")
+
+
+def _check_shape(data: bytes, delimiter: bytes, name: str) -> tuple[int, int]:
+    """Count records and lines; refuse a record that has not as many fields as the header.
+
+    Readers fill short lines up in silence, which would turn a damaged line into missing values.
+    Bytes between an odd and the next even quote are inside a field.
+    """
+    parity, carry, expected, records, lines = 0, 0, None, 0, 0
+    for start in range(0, len(data), CHUNK):
+        piece = np.frombuffer(data, np.uint8, count=min(CHUNK, len(data) - start), offset=start)
+        newline = piece == 10
+        lines += int(newline.sum())
+        quotes = piece == 34
+        if parity or quotes.any():
+            inside = (np.cumsum(quotes, dtype=np.uint8) + parity) & 1
+            parity = int(inside[-1])
+            newline &= inside == 0
+            marks = np.flatnonzero((piece == delimiter[0]) & (inside == 0))
+        else:
+            marks = np.flatnonzero(piece == delimiter[0])
+        ends = np.flatnonzero(newline)
+        seen = np.searchsorted(marks, ends)
+        fields = np.diff(seen, prepend=-carry) + 1
+        if len(ends):
+            expected = int(fields[0]) if expected is None else expected
+            wrong = np.flatnonzero(fields != expected)
+            if len(wrong):
+                raise TableError(
+                    f"'{name}', record {records + int(wrong[0])}: it has {int(fields[wrong[0]])} fields and the "
+                    f"header has {expected}. Mend the line, or set `delimiter` in the schema."
+                )
+            records += len(ends)
+            carry = len(marks) - int(seen[-1])
+        else:
+            carry += len(marks)
+    if parity:
+        raise TableError(f"'{name}': a quote is opened and never closed.")
+    return records - 1, lines

@@ -1,0 +1,247 @@
+"""Is this class close enough and diverse enough? Decided exactly, in integers.
+
+A class is a run of rows, or the side of a cut of one. Each sensitive attribute asks O(s) to
+count s rows, and O(s log m) (a line of m values) or O(s depth) (a tree) for the distance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.kernels.compile import kernel
+
+NO, YES, ASK = 0, 1, 2
+NONE, LINE, TREE, OTHER = 0, 1, 2, 3
+
+Integers = NDArray[np.int64]
+
+
+class Rules(NamedTuple):
+    """A requirement as arrays: one entry an attribute, longer ones laid end to end."""
+
+    n: int  # rows of the reference
+    form: Integers  # NONE, LINE, TREE or OTHER (a matrix, which the caller decides)
+    size: Integers  # values in the domain
+    t_over: Integers  # t = t_over / t_under
+    t_under: Integers
+    denominator: Integers
+    line_start: Integers  # where the attribute begins in the three arrays below
+    position: Integers
+    below: Integers  # rows of the reference up to and with a value
+    area: Integers  # sum over earlier values of (next position - position) below
+    node_start: Integers  # where it begins in weight and mass
+    path_start: Integers  # where it begins in path
+    depth: Integers  # entries of path a value
+    path: NDArray[np.int32]
+    weight: Integers
+    mass: Integers  # rows of the reference below a node
+    total: Integers  # sum of weight mass
+    distinct: Integers  # l asked, 0 where not
+    frequency_over: Integers
+    frequency_under: Integers
+    entropy: NDArray[np.float64]  # log l, negative where not asked
+    recursive_over: Integers
+    recursive_under: Integers
+    recursive_l: Integers
+
+
+class Scratch(NamedTuple):
+    """Room to count in: zero between calls."""
+
+    counts: Integers
+    touched: NDArray[np.int32]
+    node_counts: Integers
+    touched_nodes: NDArray[np.int32]
+
+
+@kernel
+def count_side(
+    rows: NDArray[np.int32], start: int, stop: int, axis: int, cut: int, left: bool, column: int, scratch: Scratch
+) -> tuple[int, int]:
+    """Count a column over the rows on one side of a cut (axis -1: all); returns distinct values and rows."""
+    distinct, size = 0, 0
+    for row in range(start, stop):
+        if axis >= 0 and (rows[row, axis] <= cut) != left:
+            continue
+        code = rows[row, column]
+        if scratch.counts[code] == 0:
+            scratch.touched[distinct] = code
+            distinct += 1
+        scratch.counts[code] += 1
+        size += 1
+    return distinct, size
+
+
+@kernel
+def line_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> tuple[int, int]:
+    """a and b with sum over edges e of width(e) |n c(e) - s N(e)| = n a - s b.
+
+    c(e) and N(e) count the class and the reference up to e. Between two values that occur in
+    the class c is constant and N grows, so the sign changes once: a search finds where, and the
+    sums on both sides come from prefix sums (`position` of widths, `area` of width N).
+    """
+    first = rules.line_start[attribute]
+    last = rules.size[attribute] - 1
+    if rules.size[attribute] <= 8 * distinct:
+        found = 0
+        for code in range(rules.size[attribute]):
+            if scratch.counts[code]:
+                scratch.touched[found] = code
+                found += 1
+    else:
+        scratch.touched[:distinct].sort()
+    a, b, count, low = 0, 0, 0, 0
+    for place in range(distinct + 1):
+        high = scratch.touched[place] if place < distinct else last
+        if high > low:
+            # The first edge in [low, high) where s N(e) > n c(e).
+            limit = rules.n * count // size
+            turn, above = low, high
+            while turn < above:
+                middle = (turn + above) // 2
+                if rules.below[first + middle] > limit:
+                    above = middle
+                else:
+                    turn = middle + 1
+            width = 2 * rules.position[first + turn] - rules.position[first + low] - rules.position[first + high]
+            a += count * width
+            b += 2 * rules.area[first + turn] - rules.area[first + low] - rules.area[first + high]
+            low = high
+        if place < distinct:
+            count += scratch.counts[high]
+    return a, b
+
+
+@kernel
+def tree_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> tuple[int, int]:
+    """a and b with sum over nodes of weight |n c(node) - s N(node)| = n a - s b.
+
+    Only nodes above values of the class have c > 0; all others add s weight N.
+    """
+    depth = rules.depth[attribute]
+    nodes = rules.node_start[attribute]
+    found = 0
+    for place in range(distinct):
+        code = scratch.touched[place]
+        for level in range(depth):
+            node = rules.path[rules.path_start[attribute] + code * depth + level]
+            if node < 0:
+                break
+            if scratch.node_counts[node] == 0:
+                scratch.touched_nodes[found] = node
+                found += 1
+            scratch.node_counts[node] += scratch.counts[code]
+    a, b = 0, -rules.total[attribute]
+    for place in range(found):
+        node = scratch.touched_nodes[place]
+        count, weight, mass = scratch.node_counts[node], rules.weight[nodes + node], rules.mass[nodes + node]
+        b += weight * mass
+        if rules.n * count > size * mass:
+            a += weight * count
+            b += weight * mass
+        else:
+            a -= weight * count
+            b -= weight * mass
+        scratch.node_counts[node] = 0
+    return a, b
+
+
+@kernel
+def within(a: int, b: int, n: int, s: int, over: int, under: int, denominator: int) -> int:
+    """Is (n a - s b) / (n s denominator) <= over / under?
+
+    x = under n a - under s b - over n s denominator must not be positive. In floats each
+    product of at most four factors is off by less than 8 ulp, so x by less than `error`; if |x| is
+    larger, its sign is sure. Otherwise |x| <= 2 error, and while that is below 2^62 integer
+    arithmetic modulo 2^64 gives x itself. What is left is not decided here.
+    """
+    first = float(under) * float(n) * float(a)
+    second = float(under) * float(s) * float(b)
+    third = float(over) * float(n) * float(s) * float(denominator)
+    near = first - second - third
+    error = 4e-15 * (abs(first) + abs(second) + abs(third))
+    if near > error:
+        return NO
+    if near < -error:
+        return YES
+    if error > 1e18:
+        return ASK
+    exact = under * n * a - under * s * b - over * n * s * denominator
+    return YES if exact <= 0 else NO
+
+
+@kernel
+def diverse(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> int:
+    """Is the counted class as diverse as asked? An entropy too near its bound is not decided here."""
+    if distinct < rules.distinct[attribute]:
+        return NO
+    most = 0
+    for place in range(distinct):
+        most = max(most, scratch.counts[scratch.touched[place]])
+    if (
+        rules.frequency_over[attribute]
+        and most * rules.frequency_over[attribute] > size * rules.frequency_under[attribute]
+    ):
+        return NO
+    if rules.recursive_l[attribute]:
+        counts = np.empty(distinct, np.int64)
+        for place in range(distinct):
+            counts[place] = scratch.counts[scratch.touched[place]]
+        counts.sort()
+        rest = counts[: max(distinct - rules.recursive_l[attribute] + 1, 0)].sum()
+        if most * rules.recursive_under[attribute] >= rest * rules.recursive_over[attribute]:
+            return NO
+    if rules.entropy[attribute] >= 0:
+        spread = 0.0
+        for place in range(distinct):
+            count = scratch.counts[scratch.touched[place]]
+            spread += count * math.log(count)
+        surplus = math.log(size) - spread / size - rules.entropy[attribute]
+        if surplus < -1e-9:
+            return NO
+        if surplus < 1e-9:
+            return ASK
+    return YES
+
+
+@kernel
+def holds(
+    rows: NDArray[np.int32],
+    first_code: int,
+    start: int,
+    stop: int,
+    axis: int,
+    cut: int,
+    left: bool,
+    rules: Rules,
+    scratch: Scratch,
+) -> int:
+    """NO, YES or ASK: is the class, or one side of its cut, close and diverse? (That it has k rows the caller sees.)
+
+    Columns of `rows` from `first_code` on hold the codes of the attributes.
+    """
+    verdict = YES
+    for attribute in range(len(rules.form)):
+        distinct, size = count_side(rows, start, stop, axis, cut, left, first_code + attribute, scratch)
+        answer = diverse(rules, attribute, scratch, distinct, size)
+        if answer != NO and rules.form[attribute] == OTHER:
+            answer = ASK
+        elif answer != NO and rules.form[attribute] != NONE:
+            if rules.form[attribute] == LINE:
+                a, b = line_terms(rules, attribute, scratch, distinct, size)
+            else:
+                a, b = tree_terms(rules, attribute, scratch, distinct, size)
+            close = within(
+                a, b, rules.n, size, rules.t_over[attribute], rules.t_under[attribute], rules.denominator[attribute]
+            )
+            answer = NO if close == NO else max(answer, close)
+        for place in range(distinct):
+            scratch.counts[scratch.touched[place]] = 0
+        if answer == NO:
+            return NO
+        verdict = max(verdict, answer)
+    return verdict

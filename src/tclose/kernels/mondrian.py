@@ -1,0 +1,210 @@
+"""Cutting classes in two, from the whole table down."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.kernels.closeness import ASK, NO, YES, Rules, Scratch, holds
+from tclose.kernels.compile import kernel
+
+DONE, PAUSED, ASKED = 0, 1, 2
+# What `state` holds between calls.
+N_STACK, N_CLASSES, VERDICT, START, STOP, CANDIDATE, AXIS, CUT = range(8)
+
+Rows = NDArray[np.int32]
+Integers = NDArray[np.int64]
+
+
+class Costs(NamedTuple):
+    """The axes as arrays: what a span of places costs, each axis laid after the other."""
+
+    tree: NDArray[np.bool_]
+    last: Integers  # the place for missing values
+    start: Integers  # where the axis begins in lows and highs
+    lows: NDArray[np.float64]
+    highs: NDArray[np.float64]
+    table_start: Integers  # where it begins in table
+    width: Integers  # entries of table a level
+    table: NDArray[np.float64]  # level j at i: the largest of 2^j gap costs from i on
+
+
+class Room(NamedTuple):
+    """Room to work in."""
+
+    histogram: Integers
+    places: NDArray[np.int32]
+    counts: Integers
+    rows: Rows
+    rows_from: Integers
+
+
+@kernel
+def span_cost(costs: Costs, axis: int, low: int, high: int) -> float:
+    """The loss of a span: highs[high] - lows[low] on a line, the largest gap within it on a tree."""
+    if low == high and (costs.tree[axis] or low == costs.last[axis]):
+        return 0.0
+    if not costs.tree[axis]:
+        if high == costs.last[axis]:
+            return 1.0
+        return float(costs.highs[costs.start[axis] + high] - costs.lows[costs.start[axis] + low])
+    level, length = 0, high - low
+    while 2 << level <= length:
+        level += 1
+    row = costs.table_start[axis] + level * costs.width[axis]
+    return float(max(costs.table[row + low], costs.table[row + high - (1 << level)]))
+
+
+@kernel
+def axis_order(rows: Rows, start: int, stop: int, costs: Costs) -> tuple[NDArray[np.int64], Rows]:
+    """The axes on which the class is not a single place, widest first, and the lowest and highest places."""
+    n_axes = len(costs.tree)
+    ends = np.empty((2, n_axes), np.int32)
+    for axis in range(n_axes):
+        ends[0, axis] = ends[1, axis] = rows[start, axis]
+    for row in range(start + 1, stop):
+        for axis in range(n_axes):
+            place = rows[row, axis]
+            ends[0, axis] = min(ends[0, axis], place)
+            ends[1, axis] = max(ends[1, axis], place)
+    order = np.empty(n_axes, np.int64)
+    keys = np.empty(n_axes, np.float64)
+    found = 0
+    for axis in range(n_axes):
+        if ends[0, axis] == ends[1, axis]:
+            continue
+        key = span_cost(costs, axis, ends[0, axis], ends[1, axis])
+        place = found
+        while place > 0 and keys[place - 1] < key:
+            keys[place], order[place] = keys[place - 1], order[place - 1]
+            place -= 1
+        keys[place], order[place] = key, axis
+        found += 1
+    return order[:found], ends
+
+
+@kernel
+def count_places(rows: Rows, start: int, stop: int, axis: int, low: int, high: int, room: Room) -> int:
+    """The distinct places of the class on an axis, ascending, with their counts; returns how many."""
+    size = stop - start
+    found = 0
+    if high - low < 4 * size + 64:
+        for row in range(start, stop):
+            room.histogram[rows[row, axis] - low] += 1
+        for place in range(high - low + 1):
+            if room.histogram[place]:
+                room.places[found] = place + low
+                room.counts[found] = room.histogram[place]
+                room.histogram[place] = 0
+                found += 1
+        return found
+    values = np.empty(size, np.int32)
+    for row in range(size):
+        values[row] = rows[start + row, axis]
+    values.sort()
+    for row in range(size):
+        if row == 0 or values[row] != values[row - 1]:
+            room.places[found] = values[row]
+            room.counts[found] = 0
+            found += 1
+        room.counts[found - 1] += 1
+    return found
+
+
+@kernel
+def median_cuts(
+    rows: Rows, start: int, stop: int, axis: int, low: int, high: int, k: int, costs: Costs, room: Room
+) -> tuple[int, int]:
+    """The two places to cut after, -1 where there is none: nearest the median between subtrees, and anywhere.
+
+    Only cuts with at least k rows on both sides count. On a line every boundary is alike.
+    """
+    found = count_places(rows, start, stop, axis, low, high, room)
+    size, left = stop - start, 0
+    widest = span_cost(costs, axis, low, high)
+    best = np.full(2, -1, np.int64)
+    balance = np.full(2, size + 1, np.int64)
+    for place in range(found - 1):
+        left += room.counts[place]
+        if left < k or size - left < k:
+            continue
+        uneven = abs(2 * left - size)
+        if uneven < balance[1]:
+            balance[1], best[1] = uneven, room.places[place]
+        if not costs.tree[axis] or uneven >= balance[0]:
+            continue
+        if span_cost(costs, axis, room.places[place], room.places[place + 1]) == widest:
+            balance[0], best[0] = uneven, room.places[place]
+    return best[0], best[1]
+
+
+@kernel
+def divide(rows: Rows, index: Integers, start: int, stop: int, axis: int, cut: int, room: Room) -> int:
+    """Bring the rows up to the cut before the others, both in order; returns where the others begin."""
+    left, right = start, 0
+    for row in range(start, stop):
+        if rows[row, axis] <= cut:
+            rows[left] = rows[row]
+            index[left] = index[row]
+            left += 1
+        else:
+            room.rows[right] = rows[row]
+            room.rows_from[right] = index[row]
+            right += 1
+    rows[left:stop] = room.rows[:right]
+    index[left:stop] = room.rows_from[:right]
+    return left
+
+
+@kernel
+def advance(
+    rows: Rows, index: Integers, stack: Integers, classes: Integers, state: Integers, k: int, costs: Costs,
+    rules: Rules, scratch: Scratch, room: Room, budget: int,
+) -> int:  # fmt: skip
+    """Cut the classes on the stack until none is left, the budget of row visits is spent, or a verdict is needed.
+
+    A class takes the first cut, over its axes from the widest on, whose sides both hold.
+    `state` carries what is under way from call to call; see the names above.
+    """
+    n_axes = len(costs.tree)
+    while state[N_STACK] > 0 or state[VERDICT] != ASK:
+        resumed = state[VERDICT] != ASK
+        if not resumed:
+            state[N_STACK] -= 1
+            state[START], state[STOP] = stack[state[N_STACK], 0], stack[state[N_STACK], 1]
+            state[CANDIDATE] = 0
+        start, stop = state[START], state[STOP]
+        order, ends = axis_order(rows, start, stop, costs)
+        budget -= stop - start
+        accepted = resumed and state[VERDICT] == YES
+        state[VERDICT] = ASK
+        while not accepted and state[CANDIDATE] < 2 * len(order):
+            axis = order[state[CANDIDATE] // 2]
+            cuts = median_cuts(rows, start, stop, axis, ends[0, axis], ends[1, axis], k, costs, room)
+            second = state[CANDIDATE] % 2
+            state[CANDIDATE] += 1
+            cut = cuts[1] if second else cuts[0]
+            if cut < 0 or (second and cuts[0] == cuts[1]):
+                continue
+            budget -= 2 * (stop - start)
+            state[AXIS], state[CUT] = axis, cut
+            verdict = holds(rows, n_axes, start, stop, axis, cut, True, rules, scratch)
+            if verdict != NO:
+                other = holds(rows, n_axes, start, stop, axis, cut, False, rules, scratch)
+                verdict = NO if other == NO else max(verdict, other)
+            if verdict == ASK:
+                return ASKED
+            accepted = verdict == YES
+        if accepted:
+            middle = divide(rows, index, start, stop, state[AXIS], state[CUT], room)
+            for low, high in ((start, middle), (middle, stop)):
+                stack[state[N_STACK], 0], stack[state[N_STACK], 1] = low, high
+                state[N_STACK] += 1
+        else:
+            classes[state[N_CLASSES]] = start
+            state[N_CLASSES] += 1
+        if budget < 0:
+            return PAUSED
+    return DONE

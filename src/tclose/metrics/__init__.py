@@ -1,0 +1,1 @@
+"""Privacy and utility, measured: one metric a file."""

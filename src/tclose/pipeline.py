@@ -1,0 +1,223 @@
+"""anonymize and assess: the whole way, readable on one screen."""
+
+from __future__ import annotations
+
+import secrets
+import time as clock
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from tclose.algorithms import DEFAULT, Algorithm, find
+from tclose.columns import Reader
+from tclose.encode import EncodedTable, encode, select_rows
+from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
+from tclose.frames import Source, read
+from tclose.infer import infer_schema
+from tclose.partition import Control, Partition
+from tclose.recode import recode
+from tclose.release import Record, Release, certify, source_of
+from tclose.report import Report
+from tclose.requirement import Requirement
+from tclose.schema import Schema
+from tclose.verify import measure, verify
+
+Listener = Callable[[str, float | None, float | None], None]
+
+
+def anonymize(
+    df: Any,
+    schema: Schema | None = None,
+    *,
+    method: str | Algorithm = DEFAULT,
+    seed: int | None = None,
+    time: float | None = None,
+    allow_single_class: bool = False,
+    show_values: bool = False,
+    progress: Listener | None = None,
+    start: Partition | None = None,
+    **keys: Any,
+) -> Release:
+    """Turn a table into a verified release.
+
+    Parameters
+    ----------
+    df
+        A dataframe (pandas, polars, pyarrow, or any with an Arrow stream), or a path.
+    schema
+        What each column is and what is promised; or give its keys as keywords instead:
+        `quasi=[...]`, `sensitive={column: t}`, `k=...`, and kinds are inferred, and said.
+    method
+        A name of `tclose.methods()`, or an algorithm object.
+    seed
+        For the method's random choices; the operating system's entropy if None.
+    time
+        Seconds after which the method comes back with the best it has.
+    allow_single_class
+        Accept one class holding the whole table.
+    show_values
+        Let errors quote the values they are about.
+    progress
+        Called with a stage, the loss so far and the share done.
+    start
+        A partition to improve on.
+
+    Raises
+    ------
+    SchemaError, TableError, InfeasibleError, VerificationError
+        Nothing weaker than the requirement is ever returned.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> frame, schema = tclose.datasets.census(2000, seed=1)
+    >>> release = tclose.anonymize(frame, schema, method="mondrian")
+    >>> release.measured.k >= schema.k, release.measured.t["salary"] <= schema.sensitive[0].t
+    (True, True)
+    """
+    seconds: dict[str, float] = {}
+    tell = progress or (lambda stage, loss, done: None)
+    with _stage("read", seconds, tell):
+        schema, source = _taken_in(df, schema, keys)
+    algorithm = find(method)
+    _check_capable(algorithm, schema)
+    seed = secrets.randbits(63) if seed is None else seed
+    with _stage("encode", seconds, tell):
+        table = encode(source, schema, show_values)
+        requirement = Requirement.of(schema, table)
+    with _stage("partition", seconds, tell):
+        control = Control(time, lambda loss, done: tell("partition", loss, done))
+        rng = np.random.default_rng(seed)
+        partition = algorithm.partition(table, requirement, rng=rng, control=control, start=start)
+        loss = table.loss(partition.labels)
+    if partition.n_classes == 1 and loss > 0 and not allow_single_class:
+        raise _useless(algorithm, table, requirement)
+    with _stage("recode", seconds, tell):
+        frame = recode(table, partition, select_rows(source, schema)[0], schema)
+    with _stage("verify", seconds, tell):
+        measured = _verified(frame, schema)
+    classes = np.full(len(source.frame), -1, np.int64)
+    classes[table.rows] = measured.labels
+    if loss > 0.5:
+        warnings.warn(
+            f"The release keeps its promise but loses {loss:.0%} of the information. Raise t, lower k, or use "
+            "fewer quasi-identifiers.",
+            HighLossWarning,
+            stacklevel=2,
+        )
+    parameters = asdict(algorithm)  # type: ignore[call-overload]
+    certificate = certify(schema, measured, loss, algorithm.name, parameters, partition.facts)
+    dropped = len(source.frame) - len(table)
+    record = Record(seed, source.digest(), len(source.frame), dropped, algorithm.name, seconds)
+    return Release(schema, certificate, record, classes, measured, frame, source.restore)
+
+
+def assess(df: Any, schema: Schema | None = None, *, show_values: bool = False, **keys: Any) -> Report:
+    """Measure a table as it stands, raw or already generalized: k, t and l, and the worst classes.
+
+    The parameters are those of `anonymize`. Quasi-identifiers are compared as they are, so
+    hierarchies of theirs need not cover them.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> frame, schema = tclose.datasets.census(2000, seed=1)
+    >>> tclose.assess(frame, schema).k
+    1
+    """
+    schema, source = _taken_in(df, schema, keys)
+    columns = tuple(
+        name
+        for quasi in schema.quasi
+        for name in ((quasi.column,) if quasi.column in source.frame.columns else quasi.released)
+    )
+    absent = [n for n in (*columns, *(s.column for s in schema.sensitive)) if n not in source.frame.columns]
+    if absent:
+        raise TableError(f"The schema names columns that the table does not have: {', '.join(map(repr, absent))}.")
+    as_text = replace(schema, quasi=tuple(_as_found(name) for name in columns), recode="generalize", unit=None)
+    frame, rows = select_rows(source, as_text)
+    measured = measure(frame, columns, schema, Reader(source, rows, schema.decimal, show_values))
+    return Report(measured, schema, rows, source, columns, show_values)
+
+
+def _as_found(name: str) -> Any:
+    from tclose.schema_columns import Quasi
+
+    return Quasi(name, "categorical")
+
+
+def _taken_in(df: Any, schema: Schema | None, keys: dict[str, Any]) -> tuple[Schema, Source]:
+    if schema is not None:
+        if keys:
+            raise SchemaError(f"Give a schema or keywords, not both: {', '.join(keys)}.")
+        return schema, read(df, schema.delimiter, schema.encoding)
+    if "quasi" not in keys or "k" not in keys:
+        raise SchemaError("Give a schema, or at least quasi=[...], sensitive={column: t} and k=...")
+    source = read(df, keys.get("delimiter", ","), keys.get("encoding", "utf-8"))
+    return infer_schema(source.frame, keys), source
+
+
+def _check_capable(algorithm: Algorithm, schema: Schema) -> None:
+    """Refuse a schema that asks for more than the method guarantees."""
+    asked = {"k"}
+    for sensitive in schema.sensitive:
+        asked |= {"t"} if sensitive.t is not None else set()
+        asked |= {"l"} if sensitive.l is not None else set()
+        if sensitive.t is not None and sensitive.distance not in algorithm.distances:
+            raise SchemaError(f"'{algorithm.name}' does not know distance {sensitive.distance} ('{sensitive.column}').")
+    if asked - algorithm.guarantees:
+        lacking = ", ".join(sorted(asked - algorithm.guarantees))
+        raise SchemaError(
+            f"'{algorithm.name}' does not guarantee {lacking}, which the schema asks. Use another method."
+        )
+    if len(schema.sensitive) > 1 and not algorithm.several_sensitive:
+        raise SchemaError(
+            f"'{algorithm.name}' takes one sensitive attribute, and the schema has {len(schema.sensitive)}."
+        )
+
+
+def _useless(algorithm: Algorithm, table: EncodedTable, requirement: Requirement) -> InfeasibleError:
+    """Name what binds: the demands under which alone there would still be a single class."""
+
+    def alone(attributes: tuple[Any, ...]) -> bool:
+        rng = np.random.default_rng(0)
+        asked = replace(requirement, attributes=attributes)
+        lone = replace(
+            table,
+            domains=tuple(attribute.domain for attribute in attributes),
+            codes=tuple(
+                codes for codes, every in zip(table.codes, requirement.attributes, strict=True) if every in attributes
+            ),
+        )
+        return algorithm.partition(lone, asked, rng=rng, control=Control()).n_classes == 1
+
+    if alone(()):
+        binding = f"k = {requirement.k}"
+    else:
+        names = [repr(one.domain.column) for one in requirement.attributes if alone((one,))]
+        binding = ("the requirement on " + " and that on ".join(names)) if names else "all requirements together"
+    return InfeasibleError(
+        f"Only one class holding the whole table was found, which is useless. What binds is {binding}. Loosen it, "
+        "or say that one class will do (--allow-single-class, allow_single_class=True)."
+    )
+
+
+def _verified(frame: Any, schema: Schema) -> Any:
+    try:
+        return verify(source_of(frame), schema)
+    except VerificationError as error:
+        if schema.keep and "`keep`" in str(error):
+            raise InfeasibleError(str(error)) from None
+        raise
+
+
+@contextmanager
+def _stage(name: str, seconds: dict[str, float], tell: Listener) -> Iterator[None]:
+    tell(name, None, None)
+    started = clock.perf_counter()
+    yield
+    seconds[name] = clock.perf_counter() - started

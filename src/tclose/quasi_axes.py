@@ -1,0 +1,217 @@
+"""Quasi-identifiers to axes, one kind after the other."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.axes import Axis, SpanAxis, TreeAxis
+from tclose.builders import Dates, Intervals
+from tclose.columns import Reader, codes_of
+from tclose.decimals import text
+from tclose.errors import TableError
+from tclose.hierarchy import Hierarchy
+from tclose.schema import Schema
+from tclose.schema_columns import Quasi
+
+Places = NDArray[np.int32]
+Integers = NDArray[np.int64]
+
+
+def build_axes(reader: Reader, column: pl.Series, quasi: Quasi, schema: Schema) -> list[tuple[Axis, Places]]:
+    """The axes of one quasi-identifier, each with the place of every row."""
+    weight = 1 / len(schema.quasi)
+    if quasi.kind == "digits":
+        return _digits(reader, column, weight)
+    if schema.recode == "suppress":
+        return [_tree(reader, _plain(reader, column, quasi), None, weight)]
+    if quasi.kind == "numeric":
+        return [_numeric(reader, column, quasi, weight)]
+    if quasi.kind == "date":
+        return [_date(reader, column, quasi, weight)]
+    if quasi.kind == "text":
+        labels = reader.texts(column)
+        return [_tree(reader, labels, Hierarchy.from_prefixes(labels.drop_nulls().unique()), weight)]
+    return [_tree(reader, column, _hierarchy(reader, column, quasi), weight)]
+
+
+def _plain(reader: Reader, column: pl.Series, quasi: Quasi) -> pl.Series:
+    """The column as the text under which a value is kept or hidden."""
+    if quasi.kind == "numeric":
+        return reader.texts(pl.Series(column.name, reader.numbers(column)).fill_nan(None))
+    return reader.texts(reader.dates(column, quasi.format) if quasi.kind == "date" else column)
+
+
+def _hierarchy(reader: Reader, column: pl.Series, quasi: Quasi) -> Hierarchy | None:
+    if quasi.hierarchy is None or isinstance(quasi.hierarchy, Hierarchy):
+        return quasi.hierarchy
+    if isinstance(quasi.hierarchy, Intervals):
+        reader.numbers(column)
+    elif isinstance(quasi.hierarchy, Dates):
+        reader.dates(column, None)
+    return quasi.hierarchy.build(reader.texts(column).drop_nulls().unique().sort().to_list())
+
+
+def _tree(reader: Reader, column: pl.Series, hierarchy: Hierarchy | None, weight: float) -> tuple[TreeAxis, Places]:
+    labels = reader.texts(column)
+    if hierarchy is None:
+        hierarchy = Hierarchy.flat(labels.drop_nulls().unique().sort().to_list())
+    codes = codes_of(labels, pl.Series(hierarchy.leaves, dtype=pl.String))
+    absent = codes < 0
+    missing = labels.is_null().to_numpy()
+    if (absent & ~missing).any():
+        fix = "Add them to the hierarchy, or list them under `missing_values`."
+        raise reader.refuse(labels, absent & ~missing, "are not in its hierarchy", fix)
+    counts = np.bincount(codes[~missing], minlength=len(hierarchy.leaves))
+    order = hierarchy.by_frequency(counts)
+    ranks = np.empty(len(order) + 1, np.int32)
+    ranks[order] = np.arange(len(order), dtype=np.int32)
+    ranks[-1] = len(order)  # code -1, missing, is the last place
+    axis = TreeAxis(column.name, weight, hierarchy, hierarchy.leaf_nodes[order], bool(missing.any()))
+    return axis, ranks[codes]
+
+
+def _digits(reader: Reader, column: pl.Series, weight: float) -> list[tuple[Axis, Places]]:
+    labels = reader.texts(column)
+    widths = labels.str.len_chars()
+    width = int(widths.max() or 0)  # type: ignore[arg-type]
+    uneven = (widths != width).fill_null(False).to_numpy()
+    if uneven.any():
+        raise reader.refuse(labels, uneven, "are shorter than the longest", "Kind digits needs texts of one length.")
+    axes: list[tuple[Axis, Places]] = []
+    for position in range(width):
+        axis, places = _tree(reader, labels.str.slice(position, 1), None, weight / width)
+        axes.append((TreeAxis(column.name, axis.weight, axis.hierarchy, axis.leaves, axis.missing, position), places))
+    if not axes:  # all missing
+        axes.append(_tree(reader, labels, None, weight))
+    return axes
+
+
+def _numeric(reader: Reader, column: pl.Series, quasi: Quasi, weight: float) -> tuple[SpanAxis, Places]:
+    values = reader.numbers(column)
+    missing = np.isnan(values)
+    distinct, inverse = np.unique(values[~missing], return_inverse=True)
+    limits = [quasi.bottom, quasi.top, *(quasi.range or (None, None)), quasi.step]
+    given = [float(limit) for limit in limits if limit is not None]
+    integers, decimals = reader.exact(column, np.append(distinct, given))
+    numbers, rest = integers[: len(distinct)], iter(integers[len(distinct) :].tolist())
+    bottom, top, low, high, step = (None if limit is None else next(rest) for limit in limits)
+    _check_range(reader, column, values, quasi)
+    snapped = (numbers, numbers) if step is None else (numbers // step * step, -(-numbers // step) * step)
+    axis = _span_axis(column.name, weight, numbers, snapped, (bottom, top), (low, high), bool(missing.any()), decimals)
+    return axis, _fill(missing, inverse, len(distinct))
+
+
+def _date(reader: Reader, column: pl.Series, quasi: Quasi, weight: float) -> tuple[SpanAxis, Places]:
+    dates = reader.dates(column, quasi.format)
+    missing = dates.is_null().to_numpy()
+    days = dates.to_physical().fill_null(0).to_numpy().astype(np.int64)
+    distinct, inverse = np.unique(days[~missing], return_inverse=True)
+    _check_range(reader, column, np.where(missing, np.nan, days), quasi)
+    limits = [
+        None if limit is None else _day(limit) for limit in (quasi.bottom, quasi.top, *(quasi.range or (None,) * 2))
+    ]
+    axis = _span_axis(
+        column.name,
+        weight,
+        distinct,
+        _snap_days(distinct, quasi.step),
+        (limits[0], limits[1]),
+        (limits[2], limits[3]),
+        bool(missing.any()),
+        None,
+    )
+    return axis, _fill(missing, inverse, len(distinct))
+
+
+def _span_axis(
+    column: str,
+    weight: float,
+    numbers: Integers,
+    snapped: tuple[Integers, Integers],
+    tails: tuple[int | None, int | None],
+    limits: tuple[int | None, int | None],
+    missing: bool,
+    decimals: int | None,
+) -> SpanAxis:
+    """Snapped ends, tails and losses; `decimals` None means days."""
+    lows, highs = snapped
+    bottom, top = tails
+    least = limits[0] if limits[0] is not None else (int(numbers[0]) if len(numbers) else 0)
+    most = limits[1] if limits[1] is not None else (int(numbers[-1]) if len(numbers) else 0)
+    # A snapped end may pass the observed extremes, which are people's values, but no declared limit.
+    floor = max((limit for limit in (bottom, limits[0]) if limit is not None), default=None)
+    ceiling = min((limit for limit in (top, limits[1]) if limit is not None), default=None)
+    lows, highs = np.clip(lows, floor, None), np.clip(highs, None, ceiling)
+    label = _days_text if decimals is None else lambda given: [text(number, decimals) for number in given.tolist()]
+    low_labels, high_labels = np.array(label(lows), object), np.array(label(highs), object)
+    low_ends, high_ends = lows, highs
+    if bottom is not None:
+        below = numbers < bottom
+        low_labels[below] = high_labels[below] = f"<{label(np.array([bottom]))[0]}"
+        low_ends, high_ends = np.where(below, least, low_ends), np.where(below, bottom, high_ends)
+    if top is not None:
+        above = numbers > top
+        low_labels[above] = high_labels[above] = f">{label(np.array([top]))[0]}"
+        low_ends, high_ends = np.where(above, top, low_ends), np.where(above, most, high_ends)
+    width = max(most - least, 1)
+    low_share = np.clip((low_ends - least) / width, 0, 1)
+    high_share = np.clip((high_ends - least) / width, 0, 1) if most > least else low_share
+    clipped = np.clip(numbers, bottom, top)
+    return SpanAxis(
+        column,
+        weight,
+        low_share,
+        high_share,
+        low_labels,
+        high_labels,
+        clipped,
+        decimals or 0,
+        missing,
+        decimals is None,
+    )
+
+
+def _check_range(reader: Reader, column: pl.Series, values: NDArray[np.float64], quasi: Quasi) -> None:
+    if quasi.range is None:
+        return
+    low, high = (_day(limit) if isinstance(limit, date) else float(limit) for limit in quasi.range)
+    outside = (values < low) | (values > high)
+    if outside.any():
+        fix = "Widen `range`, or mend them."
+        raise reader.refuse(column, outside, "lie outside the range that the schema declares", fix)
+
+
+def _fill(missing: NDArray[np.bool_], inverse: NDArray[Any], last: int) -> Places:
+    places = np.full(len(missing), last, np.int32)
+    places[~missing] = inverse
+    return places
+
+
+def _day(given: Any) -> int:
+    if not isinstance(given, date):
+        raise TableError("A limit of a date must be a date.")
+    return (given - date(1970, 1, 1)).days
+
+
+def _days_text(days: Integers) -> list[str]:
+    return [str(day) for day in days.astype("datetime64[D]")]
+
+
+def _snap_days(days: Integers, step: Any) -> tuple[Integers, Integers]:
+    """The first and last day of the period each day lies in."""
+    if step is None or step == "day":
+        return days, days
+    if not isinstance(step, str):
+        return days // step * step, days // step * step + step - 1
+    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    length = {"month": 1, "quarter": 3, "year": 12}[step]
+    first = months // length * length
+    ends = [
+        (month.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64) for month in (first, first + length)
+    ]
+    return ends[0], ends[1] - 1

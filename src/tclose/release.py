@@ -1,0 +1,288 @@
+"""Release: the generalized table with its certificate. The only way out."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.errors import TcloseError, VerificationError
+from tclose.frames import Source, file_digest, read, suffix_of
+from tclose.schema import Schema
+from tclose.verify import Measured, fraction, verify
+
+LIMITS = (
+    "t-closeness limits what a class tells about a sensitive attribute beyond what the whole table tells. It does "
+    "not hide the distribution of the whole table, nor that someone is in it; it does not stop learning from the "
+    "release as a whole, nor from several releases of the same people put together."
+)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What may be published about a release: it follows from the file, the schema and the method alone."""
+
+    fields: dict[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return json.loads(json.dumps(self.fields))  # type: ignore[no-any-return]
+
+    def __getitem__(self, key: str) -> Any:
+        return self.fields[key]
+
+
+@dataclass(frozen=True)
+class Record:
+    """For the one who releases: never to be published.
+
+    Attributes
+    ----------
+    seed
+        What the method's random choices came from.
+    input_sha256
+        The digest of the input.
+    input_rows, dropped_rows
+        Rows read, and rows left out for missing values.
+    seconds
+        Time by stage.
+    """
+
+    seed: int
+    input_sha256: str
+    input_rows: int
+    dropped_rows: int
+    method: str
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {**vars(self), "seconds": {stage: round(spent, 6) for stage, spent in self.seconds.items()}}
+
+    def write(self, path: Path | str) -> None:
+        """Write it as JSON that only its owner can read."""
+        path = Path(path)
+        with _temporary(path) as temporary:
+            temporary.write_text(json.dumps(self.as_dict(), indent=2) + "\n", encoding="utf-8")
+            _put(temporary, path)
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A verified release.
+
+    Attributes
+    ----------
+    schema
+        The schema it was made by.
+    certificate
+        What is promised and was reached; publishable.
+    record
+        Seed, digest and timings; not publishable.
+    classes
+        The class of each input row, -1 where it was dropped.
+    measured
+        What the verifier found.
+    """
+
+    schema: Schema
+    certificate: Certificate
+    record: Record
+    classes: NDArray[np.int64] = field(repr=False)
+    measured: Measured = field(repr=False)
+    _frame: pl.DataFrame = field(repr=False)
+    _restore: Callable[[pl.DataFrame], Any] = field(repr=False)
+
+    @cached_property
+    def _shuffled(self) -> pl.DataFrame:
+        # The order comes from the operating system, never from the seed: who knows the seed
+        # must not be able to undo it.
+        order = np.random.default_rng(secrets.randbits(128)).permutation(len(self._frame))
+        return self._frame[order]
+
+    @cached_property
+    def table(self) -> Any:
+        """The released rows in random order, in the library the input came in."""
+        return self._restore(self._shuffled)
+
+    def aligned(self) -> Any:
+        """The released rows in the order of the input, dropped rows left out."""
+        return self._restore(self._frame)
+
+    @property
+    def loss(self) -> float:
+        """The general loss metric of 004 section 3.2."""
+        return float(self.certificate["loss"])
+
+    def write(self, path: Path | str, *, keep_order: bool = False, record: Path | str | None = None) -> Certificate:
+        """Write the release and, beside it, its certificate; read both back and verify.
+
+        There is a complete, verified file of this name afterwards, or what was there before.
+
+        Parameters
+        ----------
+        path
+            CSV, gzipped CSV or Parquet, by its suffix.
+        keep_order
+            Keep the order of the input, which may itself tell who is who.
+        record
+            Where to write the record, if anywhere.
+
+        Returns
+        -------
+        :
+            The certificate with the digest of the file.
+        """
+        path = Path(path)
+        suffix = suffix_of(path)
+        started = time.perf_counter()
+        with _temporary(path, suffix) as temporary, _temporary(certificate_path(path)) as beside:
+            _write_frame(self._frame if keep_order else self._shuffled, temporary, suffix, self.schema)
+            self.record.seconds["write"] = time.perf_counter() - started
+            started = time.perf_counter()
+            found = verify(read(temporary, self.schema.delimiter), self.schema)
+            if found.as_dict() != self.measured.as_dict():
+                raise VerificationError(
+                    "The written file does not hold what was to be released; nothing is left of it."
+                )
+            self.record.seconds["verify"] = self.record.seconds.get("verify", 0.0) + time.perf_counter() - started
+            fields = {**self.certificate.fields, "file": path.name, "sha256": file_digest(temporary)}
+            beside.write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            os.chmod(beside, 0o666 & ~_umask())
+            os.chmod(temporary, 0o666 & ~_umask())
+            # The certificate goes first, so that there is no release without one.
+            _put(beside, certificate_path(path))
+            _put(temporary, path)
+        if record is not None:
+            self.record.write(record)
+        return Certificate(fields)
+
+
+def certificate_path(path: Path) -> Path:
+    """Where the certificate of a release lies."""
+    return path.with_name(path.name + ".certificate.json")
+
+
+def certify(
+    schema: Schema, measured: Measured, loss: float, method: str, parameters: dict[str, Any], facts: dict[str, Any]
+) -> Certificate:
+    """The certificate of a verified release."""
+    asked: dict[str, Any] = {"k": schema.k, "t": {}, "l": {}}
+    columns: dict[str, Any] = {quasi.column: {"role": "quasi", "kind": quasi.kind} for quasi in schema.quasi}
+    for sensitive in schema.sensitive:
+        entry: dict[str, Any] = {"role": "sensitive", "distance": sensitive.distance}
+        if sensitive.bins or sensitive.edges:
+            entry["guarantee"] = "on the bins, not on the values inside one"
+            entry |= (
+                {"bins": sensitive.bins} if sensitive.bins else {"edges": [float(e) for e in sensitive.edges or ()]}
+            )
+        columns[sensitive.column] = entry
+        if sensitive.t is not None:
+            asked["t"][sensitive.column] = fraction(sensitive.t)
+        if sensitive.l is not None:
+            asked["l"][sensitive.column] = {name: str(value) for name, value in sensitive.l.items()}
+    columns |= {name: {"role": "keep"} for name in schema.keep}
+    reached = measured.as_dict()
+    fields: dict[str, Any] = {
+        "certificate": 1,
+        "rows": reached.pop("rows"),
+        "classes": reached.pop("classes"),
+        "required": asked,
+        "reached": reached,
+        "loss": loss,
+        "recode": schema.recode,
+        "missing": schema.missing,
+        "method": {"name": method, "parameters": parameters, **facts},
+        "columns": columns,
+        "unit": "one row a unit, checked" if schema.unit else "one row is taken to be one person",
+        "limits": LIMITS,
+        "versions": {name: version(name) for name in ("tclose", "numpy", "numba", "polars")},
+    }
+    fields["versions"]["python"] = platform.python_version()
+    if schema.keep:
+        fields["keep"] = (
+            "not checked: with these columns groups may be smaller than k"
+            if schema.keep_unchecked
+            else "checked: with these columns every group has at least k rows"
+        )
+    return Certificate(fields)
+
+
+def _write_frame(frame: pl.DataFrame, path: Path, suffix: str, schema: Schema) -> None:
+    try:
+        if suffix == ".parquet":
+            frame.write_parquet(path, compression="zstd", compression_level=1)
+        else:
+            frame.write_csv(
+                path,
+                separator=schema.delimiter,
+                compression="gzip" if suffix == ".csv.gz" else "uncompressed",
+                check_extension=False,
+            )
+    except pl.exceptions.PolarsError as error:  # its message may quote a cell
+        raise TcloseError(f"The release cannot be written as {suffix} ({type(error).__name__}).") from None
+
+
+@contextlib.contextmanager
+def _temporary(path: Path, suffix: str = "") -> Any:
+    """A hidden name beside `path`, removed if anything is left of it."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp{suffix}")
+    try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        yield temporary
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+def _put(temporary: Path, path: Path) -> None:
+    """Make the file durable, then give it its name in one step."""
+    with temporary.open("rb+") as file:
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    if os.name == "posix":
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def check_certificate(path: Path, measured: Measured) -> bool:
+    """Whether a certificate lies beside a release; raises if it is of another file."""
+    beside = certificate_path(path)
+    if not beside.is_file():
+        return False
+    try:
+        fields = json.loads(beside.read_text(encoding="utf-8"))
+        told = (fields["sha256"], fields["rows"], fields["classes"], fields["reached"])
+    except (ValueError, KeyError, TypeError):
+        raise VerificationError(f"'{beside.name}' is not a certificate.") from None
+    reached = json.loads(json.dumps(measured.as_dict()))
+    if told != (file_digest(path), reached.pop("rows"), reached.pop("classes"), reached):
+        raise VerificationError(f"'{beside.name}' is not the certificate of this file, or the file was changed.")
+    return True
+
+
+def source_of(frame: pl.DataFrame) -> Source:
+    """A frame as the verifier takes it."""
+    return Source(frame, lambda given: given, lambda: "")

@@ -1,0 +1,75 @@
+"""What `assess` tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.frames import Source
+from tclose.metrics.diversity import Reached
+from tclose.schema import Schema
+from tclose.verify import Measured, fraction
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The privacy of a table as it stands."""
+
+    measured: Measured
+    schema: Schema = field(repr=False)
+    _rows: NDArray[np.int64] = field(repr=False)
+    _source: Source = field(repr=False)
+    _columns: tuple[str, ...] = field(repr=False)
+    _show_values: bool = field(repr=False, default=False)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows measured."""
+        return self.measured.rows
+
+    @property
+    def classes(self) -> int:
+        """The number of distinct combinations of quasi-identifiers."""
+        return self.measured.classes
+
+    @property
+    def k(self) -> int:
+        """The rows of the smallest class."""
+        return self.measured.k
+
+    @property
+    def t(self) -> dict[str, Fraction | float]:
+        """By sensitive attribute, the largest distance of a class from the whole table."""
+        return self.measured.t
+
+    @property
+    def l(self) -> dict[str, Reached]:  # noqa: E743
+        """By sensitive attribute, the diversity of the least diverse classes."""
+        return self.measured.l
+
+    def worst(self, column: str, most: int = 5) -> list[dict[str, Any]]:
+        """The classes farthest from the whole table in one sensitive attribute.
+
+        Each with its size, its distance and where its first row stands; with its
+        quasi-identifiers if values were asked for.
+        """
+        distances = self.measured.distances[column]
+        farthest = np.lexsort((self.measured.sizes, -distances.floats))[:most]
+        first = {int(c): int(np.flatnonzero(self.measured.labels == c)[0]) for c in farthest}
+        found = []
+        for place in map(int, farthest):
+            row = self._rows[first[place] : first[place] + 1]
+            entry = {"size": int(self.measured.sizes[place]), "t": fraction(distances.exact(place))}
+            entry["first"] = self._source.name_rows(row)
+            if self._show_values:
+                entry["values"] = self._source.frame[int(row[0]), :].select(self._columns).to_dicts()[0]
+            found.append(entry)
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {**self.measured.as_dict(), "worst": {column: self.worst(column) for column in self.measured.t}}

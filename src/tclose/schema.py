@@ -1,0 +1,143 @@
+"""Schema: what each column of a table is, and what is promised about its release.
+
+All checks that need no row happen here, so that a wrong schema never costs a pass over the data.
+Its columns are in `schema_columns`; reading and writing the TOML form is in `schema_toml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+import tomli_w
+
+from tclose.errors import SchemaError
+from tclose.schema_columns import Quasi, Sensitive, is_whole, one_of
+from tclose.schema_toml import column_as_dict, parse, read_toml
+
+RECODINGS = ("generalize", "suppress")
+POLICIES = ("category", "drop", "error")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Roles, kinds and promises for the columns of a table.
+
+    Make one with `load`, `from_dict` or, from keywords, `from_keywords`.
+
+    Examples
+    --------
+    >>> schema = Schema.from_dict({
+    ...     "k": 5,
+    ...     "quasi": {"age": {"kind": "numeric", "step": 5}, "zip": {"kind": "text"}},
+    ...     "sensitive": {"disease": {"distance": "equal", "t": 0.2}},
+    ... })
+    >>> schema.sensitive[0].t
+    Fraction(1, 5)
+    """
+
+    k: int
+    quasi: tuple[Quasi, ...]
+    sensitive: tuple[Sensitive, ...] = ()
+    recode: Literal["generalize", "suppress"] = "generalize"
+    missing: Literal["category", "drop", "error"] | None = None
+    missing_values: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    keep_unchecked: bool = False
+    unit: str | None = None
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        if not is_whole(self.k) or self.k < 1:
+            raise SchemaError("k must be a whole number from 1 up.")
+        if not self.quasi:
+            raise SchemaError("There is no quasi-identifier. Name at least one: [quasi.age].")
+        one_of(self.recode, RECODINGS, "schema", "recode")
+        if self.missing is not None:
+            one_of(self.missing, POLICIES, "schema", "missing")
+        if len(self.delimiter) != 1 or ord(self.delimiter) > 127 or self.delimiter in '"\r\n':
+            raise SchemaError("delimiter must be one plain character, such as ',' or ';'.")
+        if self.decimal not in (".", ",") or self.decimal == self.delimiter:
+            raise SchemaError("decimal must be '.' or ',', and not the delimiter.")
+        try:
+            "".encode(self.encoding)
+        except LookupError:
+            raise SchemaError("encoding is not known to Python. Use utf-8, latin-1, cp1252 or another.") from None
+        self._check_roles()
+        if self.recode == "suppress":
+            for quasi in self.quasi:
+                if (
+                    quasi.publish != "interval"
+                    or quasi.step is not None
+                    or quasi.top is not None
+                    or quasi.bottom is not None
+                ):
+                    raise SchemaError(
+                        f'[quasi.{quasi.column}]: recode = "suppress" keeps a value or hides it; '
+                        "it takes no publish, step, bottom or top."
+                    )
+
+    def _check_roles(self) -> None:
+        roles: dict[str, str] = {}
+        named = [(column, "identifiers") for column in self.identifiers]
+        named += [(column, "keep") for column in self.keep]
+        named += [(self.unit, "unit")] if self.unit is not None else []
+        named += [(quasi.column, "quasi") for quasi in self.quasi]
+        named += [(sensitive.column, "sensitive") for sensitive in self.sensitive]
+        for column, role in named:
+            if column in roles:
+                raise SchemaError(
+                    f"Column '{column}' is named under both {roles[column]} and {role}. Give it one role."
+                )
+            roles[column] = role
+        released = [name for quasi in self.quasi for name in quasi.released if name != quasi.column]
+        for name in released:
+            if name in roles or released.count(name) > 1:
+                raise SchemaError(f"publish = \"bounds\" would make a second column '{name}'. Rename one.")
+
+    @classmethod
+    def load(cls, path: Path | str) -> Schema:
+        """Read a schema from TOML; paths in it are relative to it."""
+        return cls.from_dict(read_toml(Path(path)), Path(path).parent)
+
+    @classmethod
+    def from_dict(cls, keys: Mapping[str, Any], base: Path | str = ".") -> Schema:
+        """Build from the keys a TOML schema has; paths are relative to `base`."""
+        return cls(**parse(keys, Path(base), [field.name for field in fields(cls)]))
+
+    def as_dict(self, base: Path | str = ".") -> dict[str, Any]:
+        """The keys of its TOML form, without those at their default; paths are made relative to `base`."""
+        keys: dict[str, Any] = {"k": self.k}
+        for field in fields(self)[3:]:
+            given = getattr(self, field.name)
+            if given != field.default:
+                keys[field.name] = list(given) if isinstance(given, tuple) else given
+        keys["quasi"] = {quasi.column: column_as_dict(quasi, Path(base)) for quasi in self.quasi}
+        keys["sensitive"] = {each.column: column_as_dict(each, Path(base)) for each in self.sensitive}
+        return keys
+
+    def to_toml(self, base: Path | str = ".") -> str:
+        """Its TOML form as text."""
+        return tomli_w.dumps(self.as_dict(base))
+
+    def save(self, path: Path | str) -> None:
+        """Write its TOML form; hierarchies read from files stay where they are."""
+        Path(path).write_text(self.to_toml(Path(path).parent), encoding="utf-8")
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The role of each column of the table."""
+        roles = dict.fromkeys(self.identifiers, "identifier") | dict.fromkeys(self.keep, "keep")
+        roles |= {self.unit: "unit"} if self.unit is not None else {}
+        roles |= {quasi.column: "quasi" for quasi in self.quasi}
+        return roles | {sensitive.column: "sensitive" for sensitive in self.sensitive}
+
+    @property
+    def released_quasi(self) -> tuple[str, ...]:
+        """The columns its quasi-identifiers become in a release."""
+        return tuple(name for quasi in self.quasi for name in quasi.released)

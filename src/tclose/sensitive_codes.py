@@ -1,0 +1,112 @@
+"""Sensitive attributes to codes, one distance after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.columns import Reader, codes_of
+from tclose.distances import Equal, Form, Hierarchical, Numeric, Ordered, Tree
+from tclose.errors import TableError
+from tclose.schema_columns import Sensitive
+
+Codes = NDArray[np.int32]
+
+
+def build_domain(reader: Reader, column: pl.Series, sensitive: Sensitive) -> tuple[Form, Codes, bool]:
+    """The form of the distance, the code of every row, and whether the last code is missing."""
+    form, codes = _code(reader, column, sensitive)
+    missing = codes < 0
+    if not missing.any():
+        return form, codes, False
+    if sensitive.distance in ("numeric", "matrix"):
+        raise TableError(
+            f"Column '{column.name}' has {int(missing.sum())} missing values, and distance {sensitive.distance} says "
+            'nothing about them. Use another distance, or missing = "drop".'
+        )
+    codes = np.where(missing, form.size, codes).astype(np.int32)
+    return (form.with_missing() if isinstance(form, Tree) else Ordered().form(form.size + 1)), codes, True
+
+
+def _code(reader: Reader, column: pl.Series, sensitive: Sensitive) -> tuple[Form, Codes]:
+    """Codes over the values that are not missing, -1 where missing."""
+    if sensitive.distance == "equal":
+        distinct, codes, _ = reader.factorize(column)
+        return Equal().form(len(distinct)), codes
+    if sensitive.hierarchy is not None:
+        return Hierarchical(sensitive.hierarchy).form(0), _within(
+            reader, column, sensitive.hierarchy.leaves, "in its hierarchy", "Add them to the hierarchy"
+        )
+    if sensitive.matrix is not None:
+        values = tuple(sensitive.matrix.values or ())
+        return sensitive.matrix, _within(reader, column, values, "in its matrix", "Add them to the matrix")
+    if sensitive.order is not None:
+        codes = _within(reader, column, sensitive.order, "in its `order`", "Add them to `order`")
+        return Ordered().form(len(sensitive.order)), codes
+    return _rank(reader, column, sensitive)
+
+
+def _within(reader: Reader, column: pl.Series, domain: tuple[str, ...], where: str, fix: str) -> Codes:
+    labels = reader.texts(column)
+    codes = codes_of(labels, pl.Series(domain, dtype=pl.String))
+    bad = (codes < 0) & labels.is_not_null().to_numpy()
+    if bad.any():
+        raise reader.refuse(labels, bad, f"are not {where}", f"{fix}, or list them under `missing_values`.")
+    return codes
+
+
+def _rank(reader: Reader, column: pl.Series, sensitive: Sensitive) -> tuple[Form, Codes]:
+    """Codes by numeric rank, or by bin."""
+    values = _numbers(reader, column, sensitive)
+    missing = np.isnan(values)
+    distinct, inverse, counts = np.unique(values[~missing], return_inverse=True, return_counts=True)
+    groups = np.arange(len(distinct))
+    size = len(distinct)
+    if sensitive.edges is not None:
+        groups = np.searchsorted(np.array([float(edge) for edge in sensitive.edges]), distinct, side="right")
+        size = len(sensitive.edges) + 1
+    elif sensitive.bins is not None:
+        # The rank of a value's first occurrence, over n, says which share of the rows lies below it.
+        below = np.cumsum(counts) - counts
+        groups = np.unique(sensitive.bins * below // max(len(inverse), 1), return_inverse=True)[1]
+        size = int(groups[-1]) + 1 if len(groups) else 0
+    codes = np.full(len(values), -1, np.int32)
+    codes[~missing] = groups[inverse]
+    if sensitive.distance == "numeric":
+        return _numeric_form(reader, column, sensitive, distinct, len(values)), codes
+    return Ordered().form(size), codes
+
+
+def _numbers(reader: Reader, column: pl.Series, sensitive: Sensitive) -> NDArray[np.float64]:
+    if column.dtype == pl.Date or isinstance(column.dtype, pl.Datetime):
+        return column.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    try:
+        return reader.numbers(column)
+    except TableError as error:
+        if sensitive.distance == "ordered" and column.dtype == pl.String:
+            raise TableError(f"{error} Text has no order of its own: `order = [...]` gives it one.") from None
+        raise
+
+
+def _numeric_form(
+    reader: Reader, column: pl.Series, sensitive: Sensitive, distinct: NDArray[np.float64], n_rows: int
+) -> Form:
+    limits = sensitive.range or ((distinct[0], distinct[-1]) if len(distinct) else (0, 1))
+    reader.exact(column, np.append(distinct, [float(limit) for limit in limits]))
+    try:
+        form = Numeric(distinct.tolist(), (limits[0], limits[1])).form(len(distinct))
+    except ValueError:
+        low, high = float(limits[0]), float(limits[1])
+        outside = (
+            ~((reader.numbers(column) >= low) & (reader.numbers(column) <= high)) & column.is_not_null().to_numpy()
+        )
+        raise reader.refuse(
+            column, outside, "lie outside the range that the schema declares", "Widen `range`."
+        ) from None
+    if n_rows * form.span >= 2**62:
+        raise TableError(
+            f"Column '{column.name}': its range in units of its last decimal, times {n_rows} rows, is too large for "
+            "exact arithmetic. Round it, or use distance ordered, with `bins` or `edges` if you like."
+        )
+    return form

@@ -1,0 +1,90 @@
+"""What people see on the terminal."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tclose.release import Release
+from tclose.report import Report
+from tclose.schema import Schema
+from tclose.verify import Measured
+
+
+def show_report(report: Report) -> None:
+    """k, l, t and the worst classes of a table as it stands."""
+    console = Console()
+    console.print(f"{report.rows:,} rows in {report.classes:,} classes; the smallest has k = {report.k}.")
+    console.print(_attributes(report.measured, report.schema))
+    for column in report.t:
+        worst = "; ".join(
+            f"{entry['size']} rows at {entry['t']['value']:.4f} ({entry['first']})" for entry in report.worst(column, 3)
+        )
+        console.print(f"Farthest in [bold]{escape(column)}[/bold]: {worst}.", highlight=False)
+        if report._show_values:
+            for entry in report.worst(column, 3):
+                console.print(f"  {escape(str(entry['values']))}", highlight=False)
+
+
+def show_release(release: Release, told: dict[str, Any]) -> None:
+    """What was reached, and where it is."""
+    console = Console()
+    measured = release.measured
+    console.print(
+        f"Released {measured.rows:,} rows in {measured.classes:,} classes of at least {measured.k} rows "
+        f"(asked: {release.schema.k}); loss {release.loss:.4f}."
+    )
+    if release.record.dropped_rows:
+        console.print(f"{release.record.dropped_rows:,} rows with missing values were dropped.")
+    console.print(_attributes(measured, release.schema))
+    seconds = "  ".join(f"{stage} {spent:.2f}" for stage, spent in told["seconds"].items())
+    console.print(f"Seconds: {seconds}", highlight=False)
+    console.print(f"Release:     {escape(told['output'])}", highlight=False)
+    console.print(f"Certificate: {escape(told['certificate'])}", highlight=False)
+
+
+def show_verified(measured: Measured, schema: Schema, certified: bool) -> None:
+    """That a file keeps its promise."""
+    console = Console()
+    console.print(
+        f"[green]It keeps its promise[/green]: {measured.rows:,} rows, {measured.classes:,} classes, k = {measured.k}."
+    )
+    console.print(_attributes(measured, schema))
+    console.print("The certificate beside it fits." if certified else "There is no certificate beside it.")
+
+
+def show_methods(methods: list[dict[str, str]]) -> None:
+    """The registry as a table."""
+    table = Table("method", "what it does", "needs", "guarantees", "paper")
+    for method in methods:
+        table.add_row(*method.values())
+    Console().print(table)
+
+
+def _attributes(measured: Measured, schema: Schema) -> Table:
+    table = Table("sensitive", "distance", "t reached", "t asked", "distinct l", "entropy l", "frequency l")
+    for sensitive in schema.sensitive:
+        name = sensitive.column
+        reached = measured.t[name]
+        ok = sensitive.t is None or reached <= sensitive.t
+        color = "green" if ok else "red"
+        diversity = measured.l[name]
+        table.add_row(
+            escape(name),
+            sensitive.distance,
+            f"[{color}]{float(reached):.4f}[/{color}]{_exactly(reached)}",
+            "" if sensitive.t is None else f"{float(sensitive.t):g}",
+            str(diversity.distinct),
+            f"{diversity.entropy:.2f}",
+            f"{float(diversity.frequency):.2f}",
+        )
+    return table
+
+
+def _exactly(value: Fraction | float) -> str:
+    """The fraction itself where it is short enough to read."""
+    return f" = {value}" if isinstance(value, Fraction) and value and value.denominator < 1000 else ""

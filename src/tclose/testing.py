@@ -1,0 +1,178 @@
+"""The contract every method is checked against; shipped, for people who add one.
+
+from tclose.testing import AWKWARD, check_method
+
+@pytest.mark.parametrize("case", AWKWARD, ids=lambda case: case.name)
+def test_contract(case):
+    check_method(MyMethod(), case)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tclose.algorithms import Algorithm
+from tclose.datasets import census, hospital
+from tclose.encode import EncodedTable, encode, select_rows
+from tclose.errors import InfeasibleError, TableError
+from tclose.frames import read
+from tclose.partition import Control, Partition
+from tclose.recode import recode
+from tclose.release import source_of
+from tclose.requirement import Requirement
+from tclose.schema import Schema
+from tclose.verify import verify
+
+
+@dataclass(frozen=True)
+class Case:
+    """An awkward table with its schema.
+
+    Attributes
+    ----------
+    name
+        What is awkward about it.
+    make
+        Gives the table and the schema.
+    feasible
+        Whether a partition exists; otherwise the method must raise InfeasibleError.
+    readable
+        Whether the table can be encoded at all; otherwise that must raise TableError.
+    """
+
+    name: str
+    make: Callable[[], tuple[pl.DataFrame, Schema]]
+    feasible: bool = True
+    readable: bool = True
+
+
+def check_method(method: Algorithm, case: Case) -> None:
+    """Every promise of the contract, on one table.
+
+    Each row in exactly one class; the release passes the verifier; inputs unchanged; the same
+    seed gives the same classes; no column or row number is added; nothing is printed or warned.
+    """
+    frame, schema = case.make()
+    if not _is_for(method, schema):
+        return
+    if not case.readable:
+        _expect(TableError, lambda: encode(read(frame), schema))
+        return
+    table = encode(read(frame), schema)
+    requirement = Requirement.of(schema, table)
+    if not case.feasible:
+        _expect(InfeasibleError, lambda: run(method, table, requirement))
+        return
+    before = [array.copy() for array in (*table.places, *table.codes)]
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()) as out:
+        warnings.simplefilter("error")
+        with contextlib.redirect_stderr(out):
+            partition = run(method, table, requirement)
+    _require(not out.getvalue(), "a method prints nothing")
+    arrays = (*table.places, *table.codes)
+    _require(all(map(np.array_equal, before, arrays)), "a method leaves its input as it is")
+    _require(len(partition.labels) == len(table), "every row has one class")
+    sizes = np.bincount(partition.labels)
+    _require(int(sizes.min()) >= schema.k, "every class has k rows")
+    again = run(method, table, requirement)
+    _require(np.array_equal(partition.labels, again.labels), "the same seed gives the same classes")
+    released = recode(table, partition, select_rows(read(frame), schema)[0], schema)
+    expected = {*schema.released_quasi, *(s.column for s in schema.sensitive), *schema.keep}
+    _require(set(released.columns) == expected, "no column is added or lost")
+    measured = verify(source_of(released), schema)
+    _require(measured.classes <= len(sizes), "classes that look alike are one")
+    improved = run(method, table, requirement, partition)
+    _require(table.loss(improved.labels) <= table.loss(partition.labels) + 1e-12, "a start is not made worse")
+
+
+def run(
+    method: Algorithm, table: EncodedTable, requirement: Requirement, start: Partition | None = None, seed: int = 7
+) -> Partition:
+    """One run with a fresh generator."""
+    return method.partition(table, requirement, rng=np.random.default_rng(seed), control=Control(), start=start)
+
+
+def _is_for(method: Algorithm, schema: Schema) -> bool:
+    asked = {"t" for s in schema.sensitive if s.t is not None} | {"l" for s in schema.sensitive if s.l is not None}
+    distances = {s.distance for s in schema.sensitive if s.t is not None}
+    several = len(schema.sensitive) <= 1 or method.several_sensitive
+    return asked <= method.guarantees and distances <= method.distances and several
+
+
+def _expect(kind: type[Exception], action: Callable[[], Any]) -> None:
+    try:
+        action()
+    except kind:
+        return
+    raise AssertionError(f"it must raise {kind.__name__}")
+
+
+def _require(holds: bool, what: str) -> None:
+    if not holds:
+        raise AssertionError(f"broken: {what}")
+
+
+def _table(columns: dict[str, list[Any]], k: int = 2, **keys: Any) -> tuple[pl.DataFrame, Schema]:
+    quasi = keys.pop("quasi", {"age": {"kind": "numeric"}, "job": {"kind": "categorical"}})
+    sensitive = keys.pop("sensitive", {"ill": {"distance": "equal", "t": 0.4}})
+    return pl.DataFrame(columns), Schema.from_dict({"k": k, "quasi": quasi, "sensitive": sensitive, **keys})
+
+
+def _mixed(n: int = 60) -> dict[str, list[Any]]:
+    rng = np.random.default_rng(5)
+    return {
+        "age": rng.integers(18, 90, n).tolist(),
+        "job": rng.choice(["a", "b", "c", "d"], n).tolist(),
+        "ill": rng.choice(["flu", "cold", "rash"], n).tolist(),
+    }
+
+
+def _with_missing() -> dict[str, list[Any]]:
+    columns = _mixed()
+    for place, name in enumerate(("age", "job", "ill")):
+        for row in range(place, 60, 7):
+            columns[name][row] = None
+    return columns
+
+
+def _asked(**keys: Any) -> dict[str, Any]:
+    return {"sensitive": {"ill": {"distance": "equal", **keys}}}
+
+
+def _matrix() -> tuple[pl.DataFrame, Schema]:
+    costs = {"values": ["cold", "flu", "rash"], "costs": [[0, 0.5, 1], [0.5, 0, 1], [1, 1, 0]]}
+    return _table(_mixed(), sensitive={"ill": {"distance": "matrix", "matrix": costs, "t": 0.3}})
+
+
+AWKWARD = (
+    Case("an empty table", lambda: _table({"age": [], "job": [], "ill": []}), readable=False),
+    Case("one row", lambda: _table({"age": [30], "job": ["a"], "ill": ["flu"]}, k=1)),
+    Case("one row and k 2", lambda: _table({"age": [30], "job": ["a"], "ill": ["flu"]}), feasible=False),
+    Case("constant sensitive", lambda: _table(_mixed() | {"ill": ["flu"] * 60})),
+    Case("identical quasi-identifiers", lambda: _table(_mixed() | {"age": [30] * 60, "job": ["a"] * 60})),
+    Case("missing as category", lambda: _table(_with_missing(), missing="category")),
+    Case("missing dropped", lambda: _table(_with_missing(), missing="drop")),
+    Case("missing unstated", lambda: _table(_with_missing()), readable=False),
+    Case("k above n", lambda: _table(_mixed(), k=61), feasible=False),
+    Case("k equal to n", lambda: _table(_mixed(), k=60)),
+    Case("t 0", lambda: _table(_mixed(), **_asked(t=0))),
+    Case("t 1", lambda: _table(_mixed(), **_asked(t=1))),
+    Case("k 1 and t 1", lambda: _table(_mixed(), k=1, **_asked(t=1))),
+    Case("distinct l", lambda: _table(_mixed(), **_asked(l=3))),
+    Case("l that the table misses", lambda: _table(_mixed(), **_asked(l=4)), feasible=False),
+    Case(
+        "all of l", lambda: _table(_mixed(), **_asked(l={"entropy": 2, "frequency": 2, "recursive": {"c": 2, "l": 2}}))
+    ),
+    Case("a matrix", _matrix),
+    Case("suppression", lambda: _table(_mixed(), recode="suppress")),
+    Case("census", lambda: census(500, seed=3)),
+    Case("hospital, eight sensitive attributes", lambda: hospital(500, seed=3)),
+)
