@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tclose.errors import InfeasibleError, TcloseError, VerificationError
+from tclose.errors import HighLossWarning, InfeasibleError, TcloseError, VerificationError
 
 if TYPE_CHECKING:
     from tclose.schema import Schema
@@ -164,9 +164,12 @@ def demo(
 
 def main() -> None:
     """Run the command line; every failure is a message and an exit code, never a traceback."""
-    warnings.showwarning = lambda message, *_args, **_kwargs: _say(f"Note: {message}")
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", HighLossWarning)
+            warnings.showwarning = lambda message, *_args, **_kwargs: _say(f"Note: {message}")
+            app()
     except TcloseError as error:
         _say(f"Error: {error}")
         sys.exit(4 if isinstance(error, InfeasibleError) else 5 if isinstance(error, VerificationError) else 3)

@@ -65,7 +65,9 @@ def run(rows: int, folder: Path, seed: int, tell: Callable[[str, float | None, f
 
 def _rows(title: str, frame: pl.DataFrame) -> Table:
     columns = [name for name in SHOWN if name in frame.columns]
-    table = Table(*columns, title=title, title_justify="left")
+    table = Table(title=title, title_justify="left")
+    for name in columns:
+        table.add_column(name, overflow="fold")
     for row in frame.select(columns).iter_rows():
         table.add_row(*("" if value is None else str(value) for value in row))
     return table

@@ -1,0 +1,142 @@
+"""The integer kernels against fractions, also where 64 bits overflow."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tclose.distances import Equal, Form, Hierarchical, Line, Numeric, Ordered, Tree
+from tclose.encode import Domain
+from tclose.hierarchy import Hierarchy
+from tclose.kernels import closeness
+from tclose.kernels.closeness import ASK, NO, YES
+from tclose.requirement import Attribute, Requirement
+from tclose.schema_columns import Diversity
+
+UNEVEN = Hierarchy.from_nested({"a": ["b", "c"], "d": {"e": {"f": ["g", "h"], "i": []}, "j": []}, "k": []})
+
+
+def random_form(rng: np.random.Generator) -> Form:
+    size = int(rng.integers(1, 12))
+    pick = int(rng.integers(5))
+    if pick == 0:
+        return Equal().form(size)
+    if pick == 1:
+        return Ordered().form(size)
+    if pick == 2:
+        values = np.sort(rng.choice(1000, size, replace=False)) / 10
+        return Numeric(values.tolist(), (0, 100) if rng.random() < 0.5 else None).form(size)
+    tree = Hierarchical(UNEVEN).form(0)
+    return tree.with_missing() if pick == 4 else tree
+
+
+def random_requirement(rng: np.random.Generator) -> tuple[Requirement, np.ndarray[Any, Any]]:
+    form = random_form(rng)
+    n = int(rng.integers(1, 40))
+    codes = rng.integers(0, form.size, n).astype(np.int32)
+    reference = np.bincount(codes, minlength=form.size).astype(np.int64)
+    t = Fraction(int(rng.integers(0, 21)), 20)
+    asked = [None, Diversity(2), Diversity(entropy=Fraction(2)), Diversity(frequency=Fraction(3, 2))]
+    asked.append(Diversity(recursive=(Fraction(3, 2), 2)))
+    attribute = Attribute(Domain("x", form, False), reference, t, asked[int(rng.integers(5))])
+    return Requirement(1, (attribute,), n), codes
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_agrees_with_fractions(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    names = ("count_side", "line_terms", "tree_terms", "within", "diverse", "holds")
+    functions = {name: getattr(closeness, name) for name in names}
+    if not compiled:
+        for name in names:
+            monkeypatch.setattr(closeness, name, functions[name].py_func)
+    verdicts = set()
+    for _ in range(2_000 if compiled else 300):
+        requirement, codes = random_requirement(rng)
+        chosen = np.sort(rng.choice(codes, int(rng.integers(1, len(codes) + 1)), replace=False))
+        cut = int(rng.integers(-1, 12))
+        rows = np.stack([np.arange(len(chosen), dtype=np.int32), chosen], axis=1)
+        sides = [(-1, True, chosen)]
+        if 0 <= cut < len(chosen) - 1:
+            sides += [(0, True, chosen[: cut + 1]), (0, False, chosen[cut + 1 :])]
+        scratch = requirement.scratch()
+        for axis, left, members in sides:
+            verdict = closeness.holds(rows, 1, 0, len(rows), axis, cut, left, requirement.rules(), scratch)
+            expected = requirement.holds([members])
+            if verdict == ASK:
+                asked = requirement.attributes[0].l
+                assert asked is not None and asked.entropy is not None
+            else:
+                assert verdict == (YES if expected else NO)
+            verdicts.add(verdict)
+            assert not scratch.counts.any()
+            assert not scratch.node_counts.any()
+    assert verdicts == {YES, NO, ASK}
+
+
+def terms(form: Line | Tree, reference: list[int], counts: list[int]) -> tuple[int, int]:
+    attribute = Attribute(Domain("x", form, False), np.array(reference, np.int64), Fraction(1, 2), None)
+    requirement = Requirement(1, (attribute,), sum(reference))
+    scratch = requirement.scratch()
+    found = [code for code, count in enumerate(counts) if count]
+    scratch.counts[: len(counts)] = counts
+    scratch.touched[: len(found)] = found
+    function = closeness.line_terms if isinstance(form, Line) else closeness.tree_terms
+    a, b = function(requirement.rules(), 0, scratch, len(found), sum(counts))
+    return int(a), int(b)
+
+
+@pytest.mark.parametrize("form", [Ordered().form(9), Equal().form(9)], ids=["line", "tree"])
+def test_terms_give_the_distance(form: Line | Tree) -> None:
+    reference, counts = [1] * 9, [1, 1, 1, 0, 0, 0, 0, 0, 0]
+    a, b = terms(form, reference, counts)
+    denominator = form.span if isinstance(form, Line) else form.denominator
+    expected = form.emd([Fraction(c, 3) for c in counts], [Fraction(1, 9)] * 9)
+    assert Fraction(9 * a - 3 * b, 9 * 3 * denominator) == expected
+
+
+def test_right_at_and_next_to_equality_at_size() -> None:
+    """n = s = 5e7, m = 1e6, t in millionths: products reach 2.5e27, far above 2^63."""
+    n = s = 50_000_000
+    denominator = 1_000_000 - 1
+    under = 1_000_000
+    rng = np.random.default_rng(8)
+    for _ in range(2_000):
+        over = int(rng.integers(1, under))
+        # Choose a and b such that under (n a - s b) is exactly, or one unit beside, over n s denominator.
+        b = int(rng.integers(0, s * 100))
+        a = b + over * s * denominator // under
+        if (over * s * denominator) % under:
+            continue
+        for beside in (-1, 0, 1):
+            exact = under * (n * (a + beside) - s * b) <= over * n * s * denominator
+            assert closeness.within(a + beside, b, n, s, over, under, denominator) == (YES if exact else NO)
+
+
+def test_the_whole_path_at_size() -> None:
+    """The same through the prefix sums of a million values, for a class that has one row elsewhere."""
+    m, n = 1_000_000, 50_000_000
+    reference = np.full(m, n // m, np.int64)
+    form = Ordered().form(m)
+    counts = reference.copy()
+    counts[0] += 1
+    counts[-1] -= 1  # one row moves across the whole line: the distance is exactly 1 / n
+    for t, verdict in ((Fraction(1, n), YES), (Fraction(1, n + 1), NO), (Fraction(1, n - 1), YES), (Fraction(0), NO)):
+        attribute = Attribute(Domain("x", form, False), reference, t, None)
+        rules = Requirement(1, (attribute,), n).rules()
+        scratch = Requirement(1, (attribute,), n).scratch()
+        scratch.counts[:] = counts
+        scratch.touched[:] = np.arange(m)
+        a, b = closeness.line_terms(rules, 0, scratch, m, n)
+        assert closeness.within(a, b, n, n, t.numerator, t.denominator, m - 1) == verdict
+
+
+def test_the_cache_notices_every_kernel_file() -> None:
+    from tclose.kernels.compile import STAMP
+
+    assert {name for name, _, _ in STAMP} >= {"closeness.py", "compile.py", "mondrian.py"}
+    dispatcher: Any = closeness.within
+    assert dispatcher._cache._cache_file._source_stamp == STAMP
