@@ -131,8 +131,13 @@ def encode(source: Source, schema: Schema, show_values: bool = False) -> Encoded
     TableError
         The table does not fit the schema; the message names columns, counts and line numbers.
     """
-    check_columns(source.frame, schema)
-    frame, rows = select_rows(source, schema)
+    return encode_rows(source, *select_rows(source, schema), schema, show_values)
+
+
+def encode_rows(
+    source: Source, frame: pl.DataFrame, rows: NDArray[np.int64], schema: Schema, show_values: bool = False
+) -> EncodedTable:
+    """Encode what `select_rows` chose."""
     reader = Reader(source, rows, schema.decimal, show_values)
     axes: list[Axis] = []
     places: list[NDArray[np.int32]] = []
@@ -160,6 +165,7 @@ def encode_sensitive(
 
 def select_rows(source: Source, schema: Schema) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Apply the policy for missing values and check units; quasi and sensitive columns come back cleaned."""
+    check_columns(source.frame, schema)
     columns = {quasi.column: quasi.kind in ("numeric", "date") for quasi in schema.quasi}
     columns |= {
         sensitive.column: sensitive.distance == "numeric" or (sensitive.distance == "ordered" and not sensitive.order)

@@ -14,8 +14,8 @@ import numpy as np
 
 from tclose.algorithms import DEFAULT, Algorithm, find
 from tclose.columns import Reader
-from tclose.encode import EncodedTable, encode, select_rows
-from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
+from tclose.encode import EncodedTable, encode_rows, select_rows
+from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, VerificationError
 from tclose.frames import Source, read
 from tclose.infer import infer_schema
 from tclose.partition import Control, Partition
@@ -24,6 +24,7 @@ from tclose.release import Record, Release, certify, source_of
 from tclose.report import Report
 from tclose.requirement import Requirement
 from tclose.schema import Schema
+from tclose.schema_columns import Quasi
 from tclose.verify import measure, verify
 
 Listener = Callable[[str, float | None, float | None], None]
@@ -87,7 +88,8 @@ def anonymize(
     _check_capable(algorithm, schema)
     seed = secrets.randbits(63) if seed is None else seed
     with _stage("encode", seconds, tell):
-        table = encode(source, schema, show_values)
+        selected, rows = select_rows(source, schema)
+        table = encode_rows(source, selected, rows, schema, show_values)
         requirement = Requirement.of(schema, table)
     with _stage("partition", seconds, tell):
         control = Control(time, lambda loss, done: tell("partition", loss, done))
@@ -97,7 +99,7 @@ def anonymize(
     if partition.n_classes == 1 and loss > 0 and not allow_single_class:
         raise _useless(algorithm, table, requirement)
     with _stage("recode", seconds, tell):
-        frame = recode(table, partition, select_rows(source, schema)[0], schema)
+        frame = recode(table, partition, selected, schema)
     with _stage("verify", seconds, tell):
         measured = _verified(frame, schema)
     classes = np.full(len(source.frame), -1, np.int64)
@@ -135,19 +137,14 @@ def assess(df: Any, schema: Schema | None = None, *, show_values: bool = False, 
         for quasi in schema.quasi
         for name in ((quasi.column,) if quasi.column in source.frame.columns else quasi.released)
     )
-    absent = [n for n in (*columns, *(s.column for s in schema.sensitive)) if n not in source.frame.columns]
-    if absent:
-        raise TableError(f"The schema names columns that the table does not have: {', '.join(map(repr, absent))}.")
-    as_text = replace(schema, quasi=tuple(_as_found(name) for name in columns), recode="generalize", unit=None)
-    frame, rows = select_rows(source, as_text)
+    # What is never released may be gone already, and a generalized value is compared as it is.
+    present = [name for name in (*schema.identifiers, *schema.keep, schema.unit) if name in source.frame.columns]
+    as_found = tuple(Quasi(name, "categorical") for name in columns)
+    frame, rows = select_rows(
+        source, replace(schema, quasi=as_found, identifiers=(), keep=tuple(present), recode="generalize", unit=None)
+    )
     measured = measure(frame, columns, schema, Reader(source, rows, schema.decimal, show_values))
     return Report(measured, schema, rows, source, columns, show_values)
-
-
-def _as_found(name: str) -> Any:
-    from tclose.schema_columns import Quasi
-
-    return Quasi(name, "categorical")
 
 
 def _taken_in(df: Any, schema: Schema | None, keys: dict[str, Any]) -> tuple[Schema, Source]:
