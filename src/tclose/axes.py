@@ -81,14 +81,17 @@ class SpanAxis:
         ]
 
     def bounds(self, low: Places, high: Places) -> tuple[list[str | None], list[str | None]]:
-        """The two ends of each span by themselves; an end beyond `bottom` or `top` is open, so None."""
+        """The two ends of each span by themselves, None where it is open; both None where all is missing."""
         ends: tuple[list[str | None], list[str | None]] = [], []
         for first, last in zip(low.tolist(), high.tolist(), strict=True):
-            for end, labels, place in zip(ends, (self.low_labels, self.high_labels), (first, last), strict=True):
-                if last == len(self.lows):
-                    end.append(_if_missing(first, last))
-                else:
-                    end.append(None if labels[place][0] in "<>" else labels[place])
+            if last == len(self.lows):
+                both = _if_missing(first, last), _if_missing(first, last)
+            else:
+                left, right = self.low_labels[first], self.high_labels[last]
+                # `<18` at the left is open there, and at the right it ends at 18; `>90` the other way round.
+                both = None if left[0] == "<" else left.lstrip(">"), None if right[0] == ">" else right.lstrip("<")
+            ends[0].append(both[0])
+            ends[1].append(both[1])
         return ends
 
 

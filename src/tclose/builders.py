@@ -31,7 +31,7 @@ class Intervals:
 
     def __post_init__(self) -> None:
         widths = [_decimal(width) for width in self.widths]
-        if not widths or min(widths) <= 0:
+        if not widths or not all(width.is_finite() and width > 0 for width in widths):
             raise SchemaError("hierarchy: 'widths' must be a list of positive numbers, as in [5, 10, 20].")
         if any(wide % narrow for narrow, wide in pairwise(widths)):
             raise SchemaError("hierarchy: each of 'widths' must be a multiple of the one before it.")
@@ -67,7 +67,8 @@ class Prefixes:
 
     def __post_init__(self) -> None:
         falling = all(longer > shorter for longer, shorter in pairwise(self.lengths))
-        if not self.lengths or not falling or self.lengths[-1] < 1:
+        whole = all(type(length) is int for length in self.lengths)
+        if not self.lengths or not whole or not falling or self.lengths[-1] < 1:
             raise SchemaError("hierarchy: 'lengths' must be falling whole numbers from 1 up, as in [4, 3, 2].")
 
     def build(self, values: Sequence[str]) -> Hierarchy:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tclose.errors import HighLossWarning, InfeasibleError, TcloseError, VerificationError
+from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TcloseError, VerificationError
 
 if TYPE_CHECKING:
     from tclose.schema import Schema
@@ -43,6 +43,8 @@ def init(data: Data, delimiter: Annotated[str, typer.Option(help="Of a CSV file.
     from tclose.frames import read
     from tclose.init import first_schema
 
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+        raise typer.BadParameter("the delimiter must be one plain character.")
     print(first_schema(read(data, delimiter), data.name, delimiter), end="")
 
 
@@ -92,10 +94,7 @@ def anonymize(
     method = method or DEFAULT
     if method not in REGISTRY:
         raise typer.BadParameter(f"there is no method '{method}'. Known: {', '.join(REGISTRY)}.")
-    for path in (output, *([record] if record else [])):
-        if not path.absolute().parent.is_dir():
-            raise typer.BadParameter(f"there is no folder '{path.parent}'.")
-    _check_suffix(output)
+    _check_targets(data, output, record)
     settled = _override(Schema.load(schema), k, t or [])
     with _progress() as tell:
         release = anonymize(
@@ -190,9 +189,19 @@ def _say(message: str) -> None:
     print(message, file=sys.stderr)
 
 
-def _check_suffix(output: Path) -> None:
+def _check_targets(data: Path, output: Path, record: Path | None) -> None:
+    """Find out before any work what could not be written."""
     from tclose.frames import suffix_of
+    from tclose.release import certificate_path
 
+    targets = [output, certificate_path(output), *([record] if record else [])]
+    for path in targets:
+        if not path.absolute().parent.is_dir():
+            raise typer.BadParameter(f"there is no folder '{path.parent}'.")
+        if path.is_dir():
+            raise typer.BadParameter(f"'{path}' is a folder.")
+    if len({path.resolve() for path in (*targets, data)}) <= len(targets):
+        raise typer.BadParameter("input, output, certificate and record must be different files.")
     try:
         suffix_of(output)
     except TcloseError as error:
@@ -210,11 +219,15 @@ def _override(schema: Schema, k: int | None, settings: list[str]) -> Schema:
         column, equals, value = setting.rpartition("=")
         if not equals or column not in {sensitive.column for sensitive in schema.sensitive}:
             raise typer.BadParameter(f"--t {setting}: give it as column=0.2, with a sensitive column of the schema.")
-        changed[column] = exact(value, "--t", column)
-    sensitive = tuple(
-        replace(each, t=changed[each.column]) if each.column in changed else each for each in schema.sensitive
-    )
-    return replace(schema, sensitive=sensitive, k=schema.k if k is None else k)
+        changed[column] = value
+    try:
+        sensitive = tuple(
+            replace(each, t=exact(changed[each.column], "--t", each.column)) if each.column in changed else each
+            for each in schema.sensitive
+        )
+        return replace(schema, sensitive=sensitive, k=schema.k if k is None else k)
+    except SchemaError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 @contextmanager

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.decimals import TooManyDigits, scaled, text
+from tclose.builders import plain
+from tclose.decimals import LARGEST, TooManyDigits, scaled
 from tclose.errors import TableError
-from tclose.frames import Source
+from tclose.frames import Source, guarded
+
+MOST_DIGITS = 17  # what tells any two floats apart
 
 
 @dataclass(frozen=True)
@@ -47,12 +51,19 @@ class Reader:
     def numbers(self, column: pl.Series) -> NDArray[np.float64]:
         """The column as numbers, NaN where missing."""
         if column.dtype in (pl.String, pl.Null):
-            plain = column.cast(pl.String).str.strip_chars()
-            plain = plain.str.replace(",", ".", literal=True) if self.decimal == "," else plain
-            numbers = plain.cast(pl.Float64, strict=False)
+            written = column.cast(pl.String).str.strip_chars()
+            if self.decimal == ",":  # a point would be read as a decimal mark, and is none
+                written = written.set(written.str.contains(".", literal=True), "")
+                written = written.str.replace(",", ".", literal=True)
+            numbers = written.cast(pl.Float64, strict=False)
             bad = (numbers.is_null() & column.is_not_null()).to_numpy()
             if bad.any():
                 raise self.refuse(column, bad, "are not numbers", "Mend them, or give the column another kind.")
+            digits = written.filter(written.str.len_chars() > MOST_DIGITS).str.replace_all(r"[eE].*|\D", "")
+            if (digits.str.strip_chars_start("0").str.len_chars() > MOST_DIGITS).any():
+                raise TableError(f"Column '{column.name}' has numbers of more than {MOST_DIGITS} digits. Round them.")
+        elif column.dtype == pl.Float32:
+            numbers = column.cast(pl.String).cast(pl.Float64)  # the shortest decimal, not its binary expansion
         elif column.dtype.is_numeric():
             numbers = column.cast(pl.Float64)
         else:
@@ -61,6 +72,9 @@ class Reader:
         infinite = np.isinf(values)
         if infinite.any():
             raise self.refuse(column, infinite, "are infinite", "Take them out, or set them to missing.")
+        large = np.abs(values) >= LARGEST
+        if large.any() and not column.dtype.is_float():
+            raise self.refuse(column, large, "are 2^53 or more", "Shorten them, or give the column another kind.")
         return np.where(np.isnan(values), np.nan, values)
 
     def exact(self, column: pl.Series, distinct: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
@@ -80,7 +94,10 @@ class Reader:
             return column.dt.date()
         if column.dtype not in (pl.String, pl.Null):
             raise TableError(f"Column '{column.name}' holds {column.dtype}, not dates. Give it another kind.")
-        dates = column.cast(pl.String).str.strip_chars().str.to_date(form or "%Y-%m-%d", strict=False)
+        dates = guarded(
+            f"Column '{column.name}': the `format` of its dates is not usable",
+            lambda: column.cast(pl.String).str.strip_chars().str.to_date(form or "%Y-%m-%d", strict=False),
+        )
         bad = (dates.is_null() & column.is_not_null()).to_numpy()
         if bad.any():
             fix = "Write them as 2021-03-31, or set `format` in the schema."
@@ -98,13 +115,18 @@ class Reader:
         if column.dtype == pl.String:
             return column
         if column.dtype.is_float():
-            distinct = column.drop_nulls().unique()
-            integers, places = self.exact(column, distinct.to_numpy())
-            texts = [text(integer, places) for integer in integers.tolist()]
-            return column.replace_strict(distinct, pl.Series(texts, dtype=pl.String), return_dtype=pl.String)
+            return float_texts(column)
         if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
             raise TableError(f"Column '{column.name}' holds {column.dtype}, which has no categories. Flatten it first.")
-        return column.cast(pl.String)
+        problem = f"Column '{column.name}' holds {column.dtype}, which has no categories"
+        return guarded(problem, lambda: column.cast(pl.String))
+
+
+def float_texts(column: pl.Series) -> pl.Series:
+    """Floats as decimals without exponent or trailing zeros."""
+    distinct = column.drop_nulls().unique()
+    labels = pl.Series([plain(Decimal(value)) for value in distinct.cast(pl.String)], dtype=pl.String)
+    return column.replace_strict(distinct, labels, return_dtype=pl.String) if len(distinct) else column.cast(pl.String)
 
 
 def codes_of(labels: pl.Series, distinct: pl.Series) -> NDArray[np.int32]:
@@ -123,10 +145,10 @@ def clean(column: pl.Series, missing_values: tuple[str, ...], numeric: bool) -> 
     if column.dtype == pl.String:
         missing = column.is_in(["", *missing_values])
         if numeric:
-            missing |= column.str.strip_chars().str.to_lowercase().is_in(["", "nan"])
+            missing |= column.str.strip_chars().str.to_lowercase().is_in(["", "nan", "-nan", "+nan"])
         return column.set(missing, None)
     if column.dtype.is_float():
-        column = column.fill_nan(None)
+        column = column.fill_nan(None) + 0.0  # -0.0 is 0
     spelled = pl.Series(missing_values, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
     if column.dtype.is_numeric() and len(spelled):
         return column.set(column.cast(pl.Float64).is_in(spelled.implode()), None)

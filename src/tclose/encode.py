@@ -109,7 +109,8 @@ def check_columns(frame: pl.DataFrame, schema: Schema) -> None:
             f"{len(unnamed)} of the table's columns have no role in the schema: {_listed(unnamed)}. Name each as "
             "[quasi.NAME] or [sensitive.NAME], or in `identifiers` (never released) or `keep` (released untouched)."
         )
-    absent = [name for name in roles if name not in frame.columns]
+    present = set(frame.columns)
+    absent = [name for name in roles if name not in present]
     if absent:
         raise TableError(f"The schema names columns that the table does not have: {_listed(absent)}.")
 

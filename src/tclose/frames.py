@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import hashlib
@@ -10,15 +11,17 @@ import warnings
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.errors import MissingExtraError, TableError
+from tclose.errors import MissingExtraError, TableError, TcloseError
 
+Result = TypeVar("Result")
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 CHUNK = 1 << 24
 
@@ -51,6 +54,19 @@ class Source:
         return f"{word}{'s' if len(rows) > 1 else ''} {shown}{', ...' if len(rows) > most else ''}"
 
 
+def guarded(problem: str, action: Callable[[], Result], kind: type[TcloseError] = TableError) -> Result:
+    """Do it, and turn any error of another library into ours: its message, and those behind it, may quote a cell."""
+    try:
+        return action()
+    except (TcloseError, OSError) as error:
+        caught: Exception = error
+    except ModuleNotFoundError as error:
+        caught = MissingExtraError(error.name or "pyarrow", "pandas", "Reading this dataframe")
+    except Exception as error:
+        caught = kind(f"{problem} ({type(error).__name__}).")
+    raise caught  # out here, so that it carries no trace of the other
+
+
 def suffix_of(path: Path) -> str:
     """The suffix that decides the format of a file."""
     for suffix in SUFFIXES:
@@ -73,53 +89,50 @@ def read(table: Any, delimiter: str = ",", encoding: str = "utf-8") -> Source:
 
 
 def _from_other_library(table: Any) -> Source:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        source = guarded("The dataframe cannot be taken in", lambda: _converted(table))
+    if source is None:
+        raise TableError(
+            f"A {type(table).__name__} is not a table. Give a path, or a dataframe of pandas, polars, pyarrow "
+            "or any library with an Arrow stream."
+        )
+    return source
+
+
+def _converted(table: Any) -> Source | None:
     import narwhals as nw
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            wrapped = nw.from_native(table, pass_through=True)
-            if isinstance(wrapped, nw.LazyFrame):
-                wrapped = wrapped.collect("polars")
-            if isinstance(wrapped, nw.DataFrame):
-                library = wrapped.implementation
-                _check_names(wrapped.columns)
-                frame = _column_by_column(wrapped)
-                return Source(
-                    frame,
-                    lambda release: nw.from_arrow(release, backend=library).to_native(),
-                    lambda: _stream_digest(frame),
-                )
-            if hasattr(table, "__arrow_c_stream__"):
-                frame = pl.DataFrame(table)
-                arrow = type(table).__module__.startswith("pyarrow")
-                return Source(frame, lambda f: f.to_arrow() if arrow else f, lambda: _stream_digest(frame))
-    except TableError:
-        raise
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(error.name or "pyarrow", "pandas", "Reading this dataframe") from None
-    except Exception as error:  # messages of other libraries may quote a cell
-        raise TableError(f"The dataframe cannot be taken in ({type(error).__name__}).") from None
-    raise TableError(
-        f"A {type(table).__name__} is not a table. Give a path, or a dataframe of pandas, polars, pyarrow "
-        "or any library with an Arrow stream."
-    )
+    wrapped = nw.from_native(table, pass_through=True)
+    if isinstance(wrapped, nw.LazyFrame):
+        wrapped = wrapped.collect("polars")
+    if isinstance(wrapped, nw.DataFrame):
+        library = wrapped.implementation
+        _check_names(wrapped.columns)
+        frame = _all_columns(wrapped)
+        return Source(
+            frame, lambda release: nw.from_arrow(release, backend=library).to_native(), lambda: _stream_digest(frame)
+        )
+    if hasattr(table, "__arrow_c_stream__"):
+        frame = pl.DataFrame(table)
+        arrow = type(table).__module__.startswith("pyarrow")
+        return Source(frame, lambda f: f.to_arrow() if arrow else f, lambda: _stream_digest(frame))
+    return None
 
 
-def _column_by_column(wrapped: Any) -> pl.DataFrame:
-    """Convert each column by itself, so that an error can name the one that fails."""
+def _all_columns(wrapped: Any) -> pl.DataFrame:
+    """Convert all columns at once or, if that fails, each by itself, so that an error can name the one."""
+    with contextlib.suppress(Exception):
+        return pl.DataFrame(wrapped.to_polars())
     columns = {}
     for name in wrapped.columns:
-        try:
-            columns[name] = wrapped.select(name).to_polars()[name]
-        except ModuleNotFoundError:
-            raise
-        except Exception as error:
-            raise TableError(
-                f"Column '{name}' cannot be taken in ({type(error).__name__}): it may mix types. "
-                "Convert it to text or to numbers first."
-            ) from None
+        problem = f"Column '{name}' cannot be taken in: it may mix types. Convert it to text or to numbers first"
+        columns[name] = guarded(problem, partial(_one_column, wrapped, name))
     return pl.DataFrame(columns)
+
+
+def _one_column(wrapped: Any, name: str) -> pl.Series:
+    return pl.Series(wrapped.select(name).to_polars()[name])
 
 
 def _checked(source: Source) -> Source:
@@ -171,10 +184,8 @@ def _read_file(path: Path, delimiter: str, encoding: str) -> Source:
         raise TableError(f"'{path}' is not a file.")
     restore: Callable[[pl.DataFrame], Any] = lambda frame: frame  # noqa: E731
     if suffix == ".parquet":
-        try:
-            frame = pl.read_parquet(path, hive_partitioning=False, glob=False)
-        except Exception as error:
-            raise TableError(f"'{path.name}' is not a readable Parquet file ({type(error).__name__}).") from None
+        problem = f"'{path.name}' is not a readable Parquet file"
+        frame = guarded(problem, lambda: pl.read_parquet(path, hive_partitioning=False, glob=False))
         return _checked(Source(frame, restore, lambda: file_digest(path)))
     frame, numbering = _read_csv(path, delimiter, encoding, zipped=suffix == ".csv.gz")
     return Source(frame, restore, lambda: file_digest(path), numbering)
@@ -198,14 +209,15 @@ def _read_csv(path: Path, delimiter: str, encoding: str, zipped: bool) -> tuple[
     if not data.strip():
         raise TableError(f"'{path.name}' is empty.")
     records, lines = _check_shape(data, delimiter.encode(), path.name)
-    try:
-        header = next(csv.reader(io.StringIO(_first_record(data)), delimiter=delimiter, strict=True))
-        _check_names(header)
-        frame = pl.read_csv(data, infer_schema=False, separator=delimiter, empty_string_is_null=False)
-    except (pl.exceptions.PolarsError, csv.Error, UnicodeDecodeError) as error:
-        unreadable = isinstance(error, UnicodeDecodeError) or "utf-8" in str(error)
-        hint = "it is not UTF-8; set `encoding` in the schema" if unreadable else "its quotes or fields do not fit"
-        raise TableError(f"'{path.name}' is not a readable CSV file: {hint}.") from None
+    header = guarded(
+        f"'{path.name}' is not UTF-8; set `encoding` in the schema",
+        lambda: next(csv.reader(io.StringIO(_first_record(data)), delimiter=delimiter, strict=True)),
+    )
+    _check_names(header)
+    frame = guarded(
+        f"'{path.name}' is not a readable CSV file: quotes or fields do not fit, or it is not UTF-8",
+        lambda: pl.read_csv(data, infer_schema=False, separator=delimiter, empty_string_is_null=False),
+    )
     if frame.columns != header or len(frame) != records:
         raise TableError(f"'{path.name}' is not a readable CSV file: its lines do not fit its header.")
     return frame, ("line", 2) if records + 1 == lines else ("record", 1)

@@ -130,7 +130,10 @@ class Hierarchy:
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise SchemaError(f"Hierarchy file '{path}' cannot be read: {reason}.") from None
-        lines = [line for line in csv.reader(io.StringIO(text), delimiter=";") if line]
+        try:
+            lines = [line for line in csv.reader(io.StringIO(text), delimiter=";") if line]
+        except csv.Error as error:
+            raise SchemaError(f"Hierarchy file '{path}' is not readable: {error}.") from None
         return cls.from_paths(lines, source or str(path), f"Hierarchy file '{path.name}'")
 
     @classmethod

@@ -11,11 +11,12 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from tclose.algorithms import DEFAULT, Algorithm, find
 from tclose.columns import Reader
 from tclose.encode import EncodedTable, encode_rows, select_rows
-from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, VerificationError
+from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
 from tclose.frames import Source, read
 from tclose.infer import infer_schema
 from tclose.partition import Control, Partition
@@ -82,26 +83,31 @@ def anonymize(
     """
     seconds: dict[str, float] = {}
     tell = progress or (lambda stage, loss, done: None)
+    algorithm = find(method)
+    if schema is not None:
+        _check_capable(algorithm, schema)
     with _stage("read", seconds, tell):
         schema, source = _taken_in(df, schema, keys)
-    algorithm = find(method)
+        digest = source.digest()
     _check_capable(algorithm, schema)
     seed = secrets.randbits(63) if seed is None else seed
     with _stage("encode", seconds, tell):
         selected, rows = select_rows(source, schema)
         table = encode_rows(source, selected, rows, schema, show_values)
         requirement = Requirement.of(schema, table)
+    if start is not None and len(start.labels) != len(table):
+        raise TableError(f"The start has {len(start.labels)} rows, and the table has {len(table)}.")
     with _stage("partition", seconds, tell):
         control = Control(time, lambda loss, done: tell("partition", loss, done))
         rng = np.random.default_rng(seed)
         partition = algorithm.partition(table, requirement, rng=rng, control=control, start=start)
         loss = table.loss(partition.labels)
-    if partition.n_classes == 1 and loss > 0 and not allow_single_class:
-        raise _useless(algorithm, table, requirement)
     with _stage("recode", seconds, tell):
         frame = recode(table, partition, selected, schema)
     with _stage("verify", seconds, tell):
         measured = _verified(frame, schema)
+    if measured.classes == 1 and loss > 0 and not allow_single_class:
+        raise _useless(algorithm, table, requirement, time)
     classes = np.full(len(source.frame), -1, np.int64)
     classes[table.rows] = measured.labels
     if loss > 0.5:
@@ -114,8 +120,8 @@ def anonymize(
     parameters = asdict(algorithm)  # type: ignore[call-overload]
     certificate = certify(schema, measured, loss, algorithm.name, parameters, partition.facts)
     dropped = len(source.frame) - len(table)
-    record = Record(seed, source.digest(), len(source.frame), dropped, algorithm.name, seconds)
-    return Release(schema, certificate, record, classes, measured, frame, source.restore)
+    record = Record(seed, digest, len(source.frame), dropped, algorithm.name, seconds)
+    return Release(schema, certificate, record, loss, classes, measured, frame, source.restore)
 
 
 def assess(df: Any, schema: Schema | None = None, *, show_values: bool = False, **keys: Any) -> Report:
@@ -137,6 +143,7 @@ def assess(df: Any, schema: Schema | None = None, *, show_values: bool = False, 
         for quasi in schema.quasi
         for name in ((quasi.column,) if quasi.column in source.frame.columns else quasi.released)
     )
+    source = _with_open_ends(source, schema)
     # What is never released may be gone already, and a generalized value is compared as it is.
     present = [name for name in (*schema.identifiers, *schema.keep, schema.unit) if name in source.frame.columns]
     as_found = tuple(Quasi(name, "categorical") for name in columns)
@@ -145,6 +152,14 @@ def assess(df: Any, schema: Schema | None = None, *, show_values: bool = False, 
     )
     measured = measure(frame, columns, schema, Reader(source, rows, schema.decimal, show_values))
     return Report(measured, schema, rows, source, columns, show_values)
+
+
+def _with_open_ends(source: Source, schema: Schema) -> Source:
+    """Bounds that are empty because a tail is open are values, not missing."""
+    names = {name for quasi in schema.quasi if quasi.publish == "bounds" for name in quasi.released}
+    ends = [source.frame[name].cast(pl.String) for name in names if name in source.frame.columns]
+    filled = [end.set(end == "", None).fill_null("open") for end in ends]
+    return replace(source, frame=source.frame.with_columns(filled))
 
 
 def _taken_in(df: Any, schema: Schema | None, keys: dict[str, Any]) -> tuple[Schema, Source]:
@@ -162,6 +177,11 @@ def _check_capable(algorithm: Algorithm, schema: Schema) -> None:
     """Refuse a schema that asks for more than the method guarantees."""
     asked = {"k"}
     for sensitive in schema.sensitive:
+        if sensitive.t is None and sensitive.l is None:
+            raise SchemaError(
+                f"[sensitive.{sensitive.column}] asks neither t nor l, so nothing would protect it. "
+                "Give it one, or name the column in `keep`."
+            )
         asked |= {"t"} if sensitive.t is not None else set()
         asked |= {"l"} if sensitive.l is not None else set()
         if sensitive.t is not None and sensitive.distance not in algorithm.distances:
@@ -177,7 +197,9 @@ def _check_capable(algorithm: Algorithm, schema: Schema) -> None:
         )
 
 
-def _useless(algorithm: Algorithm, table: EncodedTable, requirement: Requirement) -> InfeasibleError:
+def _useless(
+    algorithm: Algorithm, table: EncodedTable, requirement: Requirement, time: float | None
+) -> InfeasibleError:
     """Name what binds: the demands under which alone there would still be a single class."""
 
     def alone(attributes: tuple[Any, ...]) -> bool:
@@ -190,7 +212,7 @@ def _useless(algorithm: Algorithm, table: EncodedTable, requirement: Requirement
                 codes for codes, every in zip(table.codes, requirement.attributes, strict=True) if every in attributes
             ),
         )
-        return algorithm.partition(lone, asked, rng=rng, control=Control()).n_classes == 1
+        return algorithm.partition(lone, asked, rng=rng, control=Control(time)).n_classes == 1
 
     if alone(()):
         binding = f"k = {requirement.k}"

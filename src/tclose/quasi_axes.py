@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from tclose.axes import Axis, SpanAxis, TreeAxis
 from tclose.builders import Dates, Intervals
 from tclose.columns import Reader, codes_of
-from tclose.decimals import text
+from tclose.decimals import MOST_DIGITS, TooManyDigits, scaled, text
 from tclose.errors import TableError
+from tclose.frames import guarded
 from tclose.hierarchy import Hierarchy
 from tclose.schema import Schema
 from tclose.schema_columns import Quasi
@@ -53,7 +54,9 @@ def _hierarchy(reader: Reader, column: pl.Series, quasi: Quasi) -> Hierarchy | N
         reader.numbers(column)
     elif isinstance(quasi.hierarchy, Dates):
         reader.dates(column, None)
-    return quasi.hierarchy.build(reader.texts(column).drop_nulls().unique().sort().to_list())
+    builder, values = quasi.hierarchy, reader.texts(column).drop_nulls().unique().sort().to_list()
+    problem = f"Column '{column.name}': not every value is written as its hierarchy needs it"
+    return guarded(problem, lambda: builder.build(values))
 
 
 def _tree(reader: Reader, column: pl.Series, hierarchy: Hierarchy | None, weight: float) -> tuple[TreeAxis, Places]:
@@ -97,13 +100,35 @@ def _numeric(reader: Reader, column: pl.Series, quasi: Quasi, weight: float) -> 
     distinct, inverse = np.unique(values[~missing], return_inverse=True)
     limits = [quasi.bottom, quasi.top, *(quasi.range or (None, None)), quasi.step]
     given = [float(limit) for limit in limits if limit is not None]
-    integers, decimals = reader.exact(column, np.append(distinct, given))
-    numbers, rest = integers[: len(distinct)], iter(integers[len(distinct) :].tolist())
-    bottom, top, low, high, step = (None if limit is None else next(rest) for limit in limits)
     _check_range(reader, column, values, quasi)
-    snapped = (numbers, numbers) if step is None else (numbers // step * step, -(-numbers // step) * step)
+    try:
+        integers, decimals = scaled(np.append(distinct, given))
+        numbers, ends = integers[: len(distinct)], (integers[: len(distinct)],) * 2
+    except TooManyDigits:
+        integers, ends, decimals = _rounded_outward(column.name, distinct, np.array(given))
+        numbers = integers[: len(distinct)]
+    rest = iter(integers[len(distinct) :].tolist())
+    bottom, top, low, high, step = (None if limit is None else next(rest) for limit in limits)
+    snapped = ends if step is None else (ends[0] // step * step, -(-ends[1] // step) * step)
     axis = _span_axis(column.name, weight, numbers, snapped, (bottom, top), (low, high), bool(missing.any()), decimals)
     return axis, _fill(missing, inverse, len(distinct))
+
+
+def _rounded_outward(
+    name: str, distinct: NDArray[np.float64], given: NDArray[np.float64]
+) -> tuple[Integers, tuple[Integers, Integers], int]:
+    """Computed numbers of more than 15 digits: ends with as many decimals as fit, rounded outward.
+
+    A product below 2^50 is off by less than an eighth, so that a quarter is room enough.
+    """
+    largest = max(float(np.abs(np.append(distinct, given)).max()), 1e-300)
+    decimals = int(np.floor(np.log10(2.0**50 / largest)))
+    limits = given * 10.0**decimals if 0 <= decimals <= MOST_DIGITS else np.array([np.nan])
+    if not (np.rint(limits) / 10.0**decimals == given).all():
+        raise TableError(f"Column '{name}' mixes numbers too large and too small for 15 digits. Round them.")
+    product = distinct * 10.0**decimals
+    ends = np.floor(product - 0.25).astype(np.int64), np.ceil(product + 0.25).astype(np.int64)
+    return np.append(np.rint(product), np.rint(limits)).astype(np.int64), ends, decimals
 
 
 def _date(reader: Reader, column: pl.Series, quasi: Quasi, weight: float) -> tuple[SpanAxis, Places]:
@@ -138,15 +163,17 @@ def _span_axis(
     missing: bool,
     decimals: int | None,
 ) -> SpanAxis:
-    """Snapped ends, tails and losses; `decimals` None means days."""
-    lows, highs = snapped
+    """Snapped ends, tails and losses; `decimals` None means days.
+
+    The range runs between what is released: declared limits, else the outermost snapped ends,
+    a tail ending where it begins. So the loss tells nothing about extremes that are not shown.
+    """
     bottom, top = tails
-    least = limits[0] if limits[0] is not None else (int(numbers[0]) if len(numbers) else 0)
-    most = limits[1] if limits[1] is not None else (int(numbers[-1]) if len(numbers) else 0)
-    # A snapped end may pass the observed extremes, which are people's values, but no declared limit.
     floor = max((limit for limit in (bottom, limits[0]) if limit is not None), default=None)
     ceiling = min((limit for limit in (top, limits[1]) if limit is not None), default=None)
-    lows, highs = np.clip(lows, floor, None), np.clip(highs, None, ceiling)
+    lows, highs = np.clip(snapped[0], floor, ceiling), np.clip(snapped[1], floor, ceiling)
+    least = limits[0] if limits[0] is not None else int(lows.min(initial=np.iinfo(np.int64).max))
+    most = limits[1] if limits[1] is not None else int(highs.max(initial=np.iinfo(np.int64).min))
     label = _days_text if decimals is None else lambda given: [text(number, decimals) for number in given.tolist()]
     low_labels, high_labels = np.array(label(lows), object), np.array(label(highs), object)
     low_ends, high_ends = lows, highs
@@ -158,9 +185,8 @@ def _span_axis(
         above = numbers > top
         low_labels[above] = high_labels[above] = f">{label(np.array([top]))[0]}"
         low_ends, high_ends = np.where(above, top, low_ends), np.where(above, most, high_ends)
-    width = max(most - least, 1)
-    low_share = np.clip((low_ends - least) / width, 0, 1)
-    high_share = np.clip((high_ends - least) / width, 0, 1) if most > least else low_share
+    width = max(most - least, 1) if len(numbers) else 1
+    low_share, high_share = (low_ends - least) / width, (high_ends - least) / width
     clipped = np.clip(numbers, bottom, top)
     return SpanAxis(
         column,

@@ -7,11 +7,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.axes import Axis, SpanAxis, TreeAxis
+from tclose.columns import codes_of, float_texts
 from tclose.decimals import text
 from tclose.encode import EncodedTable
+from tclose.errors import TableError
 from tclose.partition import Partition
 from tclose.schema import Schema
-from tclose.schema_columns import Quasi
+from tclose.schema_columns import Quasi, Sensitive
 
 Places = NDArray[np.int32]
 Span = tuple[Places, Places]
@@ -37,16 +39,43 @@ def recode(table: EncodedTable, partition: Partition, frame: pl.DataFrame, schem
         by_column.setdefault(axis.column, []).append(place)
     quasi = {column.column: column for column in schema.quasi}
     released: list[pl.Series] = []
-    for name, role in ((name, schema.columns[name]) for name in frame.columns):
+    roles = schema.columns
+    sensitive = {column.column: column for column in schema.sensitive}
+    for name in frame.columns:
+        role = roles[name]
         if role == "quasi":
             places = by_column[name]
             axes, covers = [table.axes[p] for p in places], [spans[p] for p in places]
             columns = _publish(quasi[name], axes, covers, partition, table.places[places[0]])
             released += [column.gather(partition.labels) for column in columns]
-        elif role in ("sensitive", "keep"):
-            column = frame[name]
-            released.append(column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column)
+        elif role == "sensitive":
+            released.append(_own(_as_text(frame[name], sensitive[name])))
+        elif role == "keep":
+            released.append(_own(frame[name]))
     return pl.DataFrame(released)
+
+
+def _as_text(column: pl.Series, sensitive: Sensitive) -> pl.Series:
+    """Where the domain is made of texts, a float is released as its text: 1, not 1.0."""
+    named = sensitive.order is not None or sensitive.hierarchy is not None or sensitive.matrix is not None
+    return float_texts(column) if named and column.dtype.is_float() else column
+
+
+def _own(column: pl.Series) -> pl.Series:
+    """The column in memory of its own, which holds nothing but released values, and them in no telling order.
+
+    Rows taken from a text column go on pointing into the text of all rows, in its old order.
+    """
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        raise TableError(f"Column '{column.name}' holds {column.dtype}, which cannot be released. Flatten it first.")
+    if column.dtype not in (pl.String, pl.Binary):
+        return column
+    distinct = column.drop_nulls().unique().sort()
+    codes = pl.Series(codes_of(column, distinct))
+    fresh = pl.Series(column.name, distinct.to_list(), dtype=column.dtype)
+    return fresh.gather(codes.set(codes < 0, None))
 
 
 def _publish(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import platform
@@ -20,7 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import TcloseError, VerificationError
-from tclose.frames import Source, file_digest, read, suffix_of
+from tclose.frames import Source, file_digest, guarded, read, suffix_of
 from tclose.schema import Schema
 from tclose.verify import Measured, fraction, verify
 
@@ -92,6 +93,8 @@ class Release:
         What is promised and was reached; publishable.
     record
         Seed, digest and timings; not publishable.
+    loss
+        The general loss metric of 004 section 3.2.
     classes
         The class of each input row, -1 where it was dropped.
     measured
@@ -101,6 +104,7 @@ class Release:
     schema: Schema
     certificate: Certificate
     record: Record
+    loss: float
     classes: NDArray[np.int64] = field(repr=False)
     measured: Measured = field(repr=False)
     _frame: pl.DataFrame = field(repr=False)
@@ -121,11 +125,6 @@ class Release:
     def aligned(self) -> Any:
         """The released rows in the order of the input, dropped rows left out."""
         return self._restore(self._frame)
-
-    @property
-    def loss(self) -> float:
-        """The general loss metric of 004 section 3.2."""
-        return float(self.certificate["loss"])
 
     def write(self, path: Path | str, *, keep_order: bool = False, record: Path | str | None = None) -> Certificate:
         """Write the release and, beside it, its certificate; read both back and verify.
@@ -148,9 +147,12 @@ class Release:
         """
         path = Path(path)
         suffix = suffix_of(path)
+        _check_targets(path, record)
         started = time.perf_counter()
         with _temporary(path, suffix) as temporary, _temporary(certificate_path(path)) as beside:
-            _write_frame(self._frame if keep_order else self._shuffled, temporary, suffix, self.schema)
+            frame = self._frame if keep_order else self._shuffled
+            problem = f"The release cannot be written as {suffix}"
+            guarded(problem, lambda: _write_frame(frame, temporary, suffix, self.schema), TcloseError)
             self.record.seconds["write"] = time.perf_counter() - started
             started = time.perf_counter()
             found = verify(read(temporary, self.schema.delimiter), self.schema)
@@ -169,6 +171,16 @@ class Release:
         if record is not None:
             self.record.write(record)
         return Certificate(fields)
+
+
+def _check_targets(path: Path, record: Path | str | None) -> None:
+    """Refuse what could not be written, or would overwrite one file by another, before anything is."""
+    targets = [path, certificate_path(path), *([Path(record)] if record is not None else [])]
+    for target in targets:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "Is a folder, not a file", str(target))
+    if len({target.absolute() for target in targets}) < len(targets):
+        raise FileExistsError(errno.EEXIST, "The record would overwrite the release or its certificate", str(record))
 
 
 def certificate_path(path: Path) -> Path:
@@ -202,7 +214,8 @@ def certify(
         "classes": reached.pop("classes"),
         "required": asked,
         "reached": reached,
-        "loss": loss,
+        # The loss of means depends on ends that are not released.
+        "loss": None if any(quasi.publish == "mean" for quasi in schema.quasi) else loss,
         "recode": schema.recode,
         "missing": schema.missing,
         "method": {"name": method, "parameters": parameters, **facts},
@@ -218,22 +231,22 @@ def certify(
             if schema.keep_unchecked
             else "checked: with these columns every group has at least k rows"
         )
+        fields["keep"] += "; t and l hold for classes, not for groups that also agree on these columns"
     return Certificate(fields)
 
 
 def _write_frame(frame: pl.DataFrame, path: Path, suffix: str, schema: Schema) -> None:
-    try:
-        if suffix == ".parquet":
-            frame.write_parquet(path, compression="zstd", compression_level=1)
-        else:
-            frame.write_csv(
-                path,
-                separator=schema.delimiter,
-                compression="gzip" if suffix == ".csv.gz" else "uncompressed",
-                check_extension=False,
-            )
-    except pl.exceptions.PolarsError as error:  # its message may quote a cell
-        raise TcloseError(f"The release cannot be written as {suffix} ({type(error).__name__}).") from None
+    if suffix == ".parquet":
+        frame.write_parquet(path, compression="zstd", compression_level=1)
+        return
+    frame.write_csv(
+        path,
+        separator=schema.delimiter,
+        compression="gzip" if suffix == ".csv.gz" else "uncompressed",
+        check_extension=False,
+        # In a single column an empty value would be an empty line, which many readers skip.
+        quote_style="always" if len(frame.columns) == 1 else "necessary",
+    )
 
 
 @contextlib.contextmanager

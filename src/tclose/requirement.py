@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tclose.distances import Line, Matrix, Tree
 from tclose.encode import Domain, EncodedTable
-from tclose.errors import SchemaError
+from tclose.metrics.diversity import entropy_at_least
 from tclose.schema import Schema
 from tclose.schema_columns import Diversity
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tclose.kernels.closeness import Rules, Scratch
 
 Integers = NDArray[np.int64]
+LARGEST = 2**31  # kernels multiply numerators and denominators with row counts; larger ones they leave to us
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +76,6 @@ class Requirement:
     @classmethod
     def of(cls, schema: Schema, table: EncodedTable) -> Requirement:
         """What a schema asks, measured against the table itself."""
-        for sensitive in schema.sensitive:
-            if sensitive.t is None and sensitive.l is None:
-                raise SchemaError(
-                    f"[sensitive.{sensitive.column}] asks neither t nor l, so nothing would protect it. "
-                    "Give it one, or name the column in `keep`."
-                )
         attributes = tuple(
             Attribute(domain, np.bincount(codes, minlength=domain.size).astype(np.int64), sensitive.t, sensitive.l)
             for domain, codes, sensitive in zip(table.domains, table.codes, schema.sensitive, strict=True)
@@ -88,9 +83,12 @@ class Requirement:
         return cls(schema.k, attributes, len(table))
 
     def holds(self, codes: Sequence[NDArray[np.int32]]) -> bool:
-        """Whether a class meets it; `codes` are those of its rows, an array for each attribute."""
+        """Whether a class is close and diverse; `codes` are those of its rows, an array for each attribute.
+
+        That it has k rows the caller sees.
+        """
         return all(
-            len(column) >= self.k and attribute.holds(np.bincount(column, minlength=attribute.domain.size))
+            attribute.holds(np.bincount(column, minlength=attribute.domain.size))
             for attribute, column in zip(self.attributes, codes, strict=True)
         )
 
@@ -148,14 +146,7 @@ def is_diverse(counts: Integers, asked: Diversity) -> bool:
         return False
     if asked.recursive is not None and not ordered[0] < asked.recursive[0] * sum(ordered[asked.recursive[1] - 1 :]):
         return False
-    if asked.entropy is None:
-        return True
-    surplus = math.log(s) - sum(count * math.log(count) for count in ordered) / s - math.log(asked.entropy)
-    if abs(surplus) > 1e-9:
-        return surplus > 0
-    # entropy >= log(a / b)  <=>  s^s b^s >= a^s product of c^c
-    product = math.prod(count**count for count in ordered)
-    return bool((s * asked.entropy.denominator) ** s >= asked.entropy.numerator**s * product)
+    return asked.entropy is None or entropy_at_least(ordered, asked.entropy)
 
 
 def _attribute_arrays(attribute: Attribute) -> dict[str, Any]:
@@ -167,11 +158,13 @@ def _attribute_arrays(attribute: Attribute) -> dict[str, Any]:
     arrays |= {"path": np.zeros(0, np.int32), "depth": 0, "total": 0, "denominator": 1, "size": attribute.domain.size}
     t = attribute.t if attribute.t is not None else Fraction(1)
     arrays |= {"t_over": t.numerator, "t_under": t.denominator, "form": NONE}
-    arrays |= _diversity_arrays(attribute.l or Diversity())
+    asked = attribute.l or Diversity()
+    fractions = [t, asked.frequency or t, asked.recursive[0] if asked.recursive else t]
+    if max(max(number.numerator, number.denominator) for number in fractions) > LARGEST:
+        return arrays | _diversity_arrays(Diversity()) | {"form": OTHER, "t_over": 1, "t_under": 1}
+    arrays |= _diversity_arrays(asked)
     if attribute.t is None:
         return arrays
-    if max(t.denominator, t.numerator) >= 2**31:
-        raise SchemaError(f"[sensitive.{attribute.domain.column}]: write t with at most nine decimals.")
     if isinstance(form, Matrix):
         return arrays | {"form": OTHER}
     if isinstance(form, Line):

@@ -25,7 +25,7 @@ POLICIES = ("category", "drop", "error")
 class Schema:
     """Roles, kinds and promises for the columns of a table.
 
-    Make one with `load`, `from_dict` or, from keywords, `from_keywords`.
+    Make one with `load` or `from_dict`.
 
     Examples
     --------

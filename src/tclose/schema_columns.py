@@ -67,6 +67,8 @@ class Quasi:
         allowed = {"numeric": PUBLISH, "date": PUBLISH[:2]}.get(self.kind, PUBLISH[:1])
         if self.publish not in allowed:
             raise SchemaError(f"{where}: kind {self.kind} can be published as {' or '.join(allowed)} only.")
+        if self.publish == "mean" and self.step is not None:
+            raise SchemaError(f"{where}: 'step' snaps the ends of intervals; a mean has none. Take one of them out.")
         self._check_hierarchy(where)
         self._check_step(where)
         self._check_limits(where)

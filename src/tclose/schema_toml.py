@@ -12,13 +12,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tclose.builders import Builder, builder_as_dict, builder_from_dict
+from tclose.builders import Builder, builder_as_dict, builder_from_dict, plain
 from tclose.distances import Matrix
 from tclose.errors import SchemaError
 from tclose.hierarchy import Hierarchy
 from tclose.schema_columns import Diversity, Quasi, Sensitive
 
 Column = TypeVar("Column", Quasi, Sensitive)
+LARGEST_EXPONENT = 30
 LISTS = ("missing_values", "identifiers", "keep")
 TEXTS = ("recode", "missing", "unit", "delimiter", "encoding", "decimal")
 
@@ -40,7 +41,9 @@ def parse(keys: Mapping[str, Any], base: Path, known: list[str]) -> dict[str, An
     allowed = [*known, "undecided"]
     problems = [f"unknown key '{key}'. Allowed: {', '.join(allowed)}." for key in keys if key not in allowed]
     undecided = keys.get("undecided") or {}
-    if undecided:
+    if not isinstance(undecided, Mapping):
+        problems.append("undecided must be tables, one a column.")
+    elif undecided:
         names = ", ".join(f"'{name}'" for name in undecided)
         problems.append(
             f"undecided: {names}. Move each to [quasi.NAME] or [sensitive.NAME], or name it in identifiers or keep."
@@ -67,8 +70,10 @@ def exact(given: object, where: str, key: str) -> Fraction:
     try:
         if isinstance(given, bool) or not isinstance(given, int | float | Decimal | Fraction | str):
             raise ValueError
+        if "e" in str(given).lower() and abs(Decimal(str(given)).adjusted()) > LARGEST_EXPONENT:
+            raise ValueError
         return Fraction(given) if isinstance(given, Fraction) else Fraction(str(given))
-    except (ValueError, ZeroDivisionError):
+    except (ArithmeticError, ValueError):
         raise SchemaError(f'{where}: {key} must be a number such as 0.2, or a fraction such as "1/3".') from None
 
 
@@ -125,7 +130,7 @@ def _sensitive(name: str, table: Mapping[str, Any], base: Path) -> Sensitive:
     if "order" in given:
         if not isinstance(given["order"], list | tuple):
             raise SchemaError(f"{where}: 'order' must be a list, from lowest to highest.")
-        given["order"] = tuple(str(value) for value in given["order"])
+        given["order"] = tuple(_label(value) for value in given["order"])
     if "edges" in given:
         given["edges"] = tuple(given["edges"]) if isinstance(given["edges"], list | tuple) else ("",)
     if "range" in given:
@@ -159,7 +164,11 @@ def _matrix(given: object, base: Path, where: str) -> Matrix:
     if isinstance(given, str):
         return Matrix.read(base / given, str((base / given).resolve()))
     if isinstance(given, Mapping) and set(given) == {"values", "costs"} and _is_texts(given["values"]):
-        return Matrix([[float(cost) for cost in row] for row in given["costs"]], tuple(given["values"]))
+        try:
+            costs = [[float(cost) for cost in row] for row in given["costs"]]
+        except (TypeError, ValueError):
+            raise SchemaError(f"{where}: the costs of a matrix must be rows of numbers.") from None
+        return Matrix(costs, tuple(given["values"]))
     raise SchemaError(f"{where}: matrix must be a file name, or a table with 'values' and 'costs'.")
 
 
@@ -203,6 +212,13 @@ def _date(given: object, where: str) -> date:
         return date.fromisoformat(given) if isinstance(given, str) else date(given.year, given.month, given.day)  # type: ignore[attr-defined]
     except (ValueError, AttributeError):
         raise SchemaError(f"{where}: 'bottom', 'top' and 'range' of a date must be dates: 2021-03-31.") from None
+
+
+def _label(given: object) -> str:
+    """A value of `order` as the text a column of its type has."""
+    if isinstance(given, bool):
+        return str(given).lower()
+    return plain(Decimal(str(given))) if isinstance(given, float | Decimal) else str(given)
 
 
 def _is_texts(given: object) -> bool:

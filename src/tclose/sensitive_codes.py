@@ -79,14 +79,29 @@ def _rank(reader: Reader, column: pl.Series, sensitive: Sensitive) -> tuple[Form
 
 
 def _numbers(reader: Reader, column: pl.Series, sensitive: Sensitive) -> NDArray[np.float64]:
-    if column.dtype == pl.Date or isinstance(column.dtype, pl.Datetime):
-        return column.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    """The column as numbers; dates, also ISO dates in text, as their rank."""
+    if sensitive.distance == "ordered" and sensitive.edges is None:
+        times = _iso_times(column) if column.dtype == pl.String else column
+        if times is not None and times.dtype.is_temporal():
+            return times.rank("dense").cast(pl.Float64).fill_null(float("nan")).to_numpy()
     try:
         return reader.numbers(column)
     except TableError as error:
         if sensitive.distance == "ordered" and column.dtype == pl.String:
             raise TableError(f"{error} Text has no order of its own: `order = [...]` gives it one.") from None
         raise
+
+
+def _iso_times(column: pl.Series) -> pl.Series | None:
+    """A text column as dates or times, if every value is one written as ISO 8601 has it."""
+    sample = column.drop_nulls().head(1)
+    if not len(sample) or not sample.str.contains(r"^\d{4}-\d\d-\d\d").all():
+        return None
+    for form in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f%:z"):
+        times = column.str.to_datetime(form, time_unit="ns", strict=False)
+        if times.null_count() == column.null_count():
+            return times
+    return None
 
 
 def _numeric_form(

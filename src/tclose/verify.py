@@ -137,8 +137,9 @@ def _released_columns(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
         raise VerificationError(
             f"Columns that must never be released are in the table: {', '.join(map(repr, forbidden))}."
         )
-    absent = [name for name in expected if name not in frame.columns]
-    extra = [name for name in frame.columns if name not in expected]
+    present, wanted = set(frame.columns), set(expected)
+    absent = [name for name in expected if name not in present]
+    extra = [name for name in frame.columns if name not in wanted]
     if absent or extra:
         raise TableError(
             "The table's columns are not those of a release of this schema."
@@ -148,8 +149,11 @@ def _released_columns(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     numeric = {
         s.column for s in schema.sensitive if s.distance == "numeric" or (s.distance == "ordered" and not s.order)
     }
-    checked = [name for name in expected if name not in schema.keep]
-    frame = frame.with_columns(clean(frame[name], schema.missing_values, name in numeric) for name in checked)
+    kept, quasi = set(schema.keep), set(schema.released_quasi)
+    checked = [name for name in expected if name not in kept]
+    # A released quasi-identifier is missing only where it is empty: `*` may well be a spelling of missing before.
+    spelled = {name: () if name in quasi else schema.missing_values for name in checked}
+    frame = frame.with_columns(clean(frame[name], spelled[name], name in numeric) for name in checked)
     missing = [name for name in checked if frame[name].null_count()]
     open_ends = {name for quasi in schema.quasi if quasi.publish == "bounds" for name in quasi.released}
     missing = [name for name in missing if name not in open_ends]

@@ -13,7 +13,7 @@ from tclose.axes import SpanAxis, TreeAxis
 from tclose.encode import EncodedTable
 from tclose.errors import InfeasibleError
 from tclose.partition import Control, Partition
-from tclose.requirement import Requirement
+from tclose.requirement import Requirement, is_diverse
 
 if TYPE_CHECKING:
     from tclose.kernels.closeness import Rules, Scratch
@@ -79,7 +79,8 @@ class Mondrian:
                 close = all(requirement.holds(side) for side in work.sides(len(table.axes)))
                 work.state[work.kernels.VERDICT] = YES if close else NO
             control.report(done=work.share_done())
-            if control.stop and status == work.kernels.PAUSED:
+            if control.stop:
+                work.put_back(status)
                 stopped = True
                 break
         return Partition(work.labels(), facts={"stopped_early": True} if stopped else {})
@@ -130,6 +131,13 @@ class _Work:
         )
         return status
 
+    def put_back(self, status: int) -> None:
+        """A class whose cut waits for a verdict stays as it is."""
+        if status == self.kernels.ASKED:
+            top = self.state[self.kernels.N_STACK]
+            self.stack[top] = self.state[self.kernels.START], self.state[self.kernels.STOP]
+            self.state[self.kernels.N_STACK] += 1
+
     def sides(self, n_axes: int) -> list[list[NDArray[np.int32]]]:
         """The codes on both sides of the cut that waits for a verdict."""
         start, stop, axis, cut = (self.state[getattr(self.kernels, key)] for key in ("START", "STOP", "AXIS", "CUT"))
@@ -154,7 +162,8 @@ def _check_whole(table: EncodedTable, requirement: Requirement) -> None:
     if len(table) < requirement.k:
         raise InfeasibleError(f"The table has {len(table)} rows, and k = {requirement.k} asks for more in every class.")
     for attribute in requirement.attributes:
-        if not attribute.holds(attribute.reference):
+        # The distance of the whole table from itself is 0, so only diversity can fail.
+        if attribute.l is not None and not is_diverse(attribute.reference, attribute.l):
             raise InfeasibleError(
                 f"The whole table is not as diverse in '{attribute.domain.column}' as its l asks, so no class "
                 "division can be. Lower l."

@@ -24,7 +24,7 @@ class Rules(NamedTuple):
     """A requirement as arrays: one entry an attribute, longer ones laid end to end."""
 
     n: int  # rows of the reference
-    form: Integers  # NONE, LINE, TREE or OTHER (a matrix, which the caller decides)
+    form: Integers  # NONE, LINE, TREE or OTHER (which the caller decides: a matrix, or very long fractions)
     size: Integers  # values in the domain
     t_over: Integers  # t = t_over / t_under
     t_under: Integers

@@ -26,5 +26,6 @@ def kernel(function: Function) -> Function:
     other across files, so its stamp is widened to all of them.
     """
     compiled: Any = numba.njit(cache=True, nogil=True)(function)
-    compiled._cache._cache_file._source_stamp = STAMP
+    if hasattr(compiled, "_cache"):  # it has none where NUMBA_DISABLE_JIT is set
+        compiled._cache._cache_file._source_stamp = STAMP
     return cast(Function, compiled)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -103,10 +104,23 @@ def _entropy_holds(tally: Tally, asked: Fraction) -> bool:
     if surplus.min() < -1e-9:
         return False
     ends = np.append(tally.start[1:], len(tally.count))
-    for near in np.flatnonzero(surplus < 1e-9):
-        s = int(tally.sizes[near])
-        counts = tally.count[tally.start[near] : ends[near]].tolist()
-        # entropy >= log(a / b)  <=>  (s b)^s >= a^s product of c^c
-        if (s * asked.denominator) ** s < asked.numerator**s * math.prod(count**count for count in counts):
-            return False
-    return True
+    return all(
+        entropy_at_least(tally.count[tally.start[near] : ends[near]].tolist(), asked)
+        for near in np.flatnonzero(surplus < 1e-9)
+    )
+
+
+def entropy_at_least(counts: Sequence[int], bound: Fraction) -> bool:
+    """Whether the entropy of these counts, none of them 0, is at least the logarithm of `bound`.
+
+    With s their sum and bound = a / b, that is (s b)^s >= a^s times the product of c^c. Dividing
+    all counts by their greatest common divisor g takes the g-th root of both sides.
+    """
+    s = sum(counts)
+    surplus = math.log(s) - sum(count * math.log(count) for count in counts) / s - math.log(bound)
+    if abs(surplus) > 1e-9:
+        return surplus > 0
+    common = math.gcd(*counts)
+    small = [count // common for count in counts]
+    s //= common
+    return bool((s * bound.denominator) ** s >= bound.numerator**s * math.prod(count**count for count in small))
