@@ -33,6 +33,8 @@ class Intervals:
         widths = [_decimal(width) for width in self.widths]
         if not widths or not all(width.is_finite() and width > 0 for width in widths):
             raise SchemaError("hierarchy: 'widths' must be a list of positive numbers, as in [5, 10, 20].")
+        if not _decimal(self.origin).is_finite():
+            raise SchemaError("hierarchy: 'origin' must be a number.")
         if any(wide % narrow for narrow, wide in pairwise(widths)):
             raise SchemaError("hierarchy: each of 'widths' must be a multiple of the one before it.")
 

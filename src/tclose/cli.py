@@ -200,7 +200,7 @@ def _check_targets(data: Path, output: Path, record: Path | None) -> None:
             raise typer.BadParameter(f"there is no folder '{path.parent}'.")
         if path.is_dir():
             raise typer.BadParameter(f"'{path}' is a folder.")
-    if len({path.resolve() for path in (*targets, data)}) <= len(targets):
+    if len({os.path.realpath(path) for path in (*targets, data)}) <= len(targets):
         raise typer.BadParameter("input, output, certificate and record must be different files.")
     try:
         suffix_of(output)

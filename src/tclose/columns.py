@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from math import isfinite
 
 import numpy as np
 import polars as pl
@@ -14,7 +15,7 @@ from tclose.decimals import LARGEST, TooManyDigits, scaled
 from tclose.errors import TableError
 from tclose.frames import Source, guarded
 
-MOST_DIGITS = 17  # what tells any two floats apart
+MOST_DIGITS = 15  # what every float holds
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,11 @@ class Reader:
             bad = (numbers.is_null() & column.is_not_null()).to_numpy()
             if bad.any():
                 raise self.refuse(column, bad, "are not numbers", "Mend them, or give the column another kind.")
-            digits = written.filter(written.str.len_chars() > MOST_DIGITS).str.replace_all(r"[eE].*|\D", "")
-            if (digits.str.strip_chars_start("0").str.len_chars() > MOST_DIGITS).any():
-                raise TableError(f"Column '{column.name}' has numbers of more than {MOST_DIGITS} digits. Round them.")
+            long = (written.str.len_chars() > MOST_DIGITS) & written.str.contains(r"\d").fill_null(False)
+            bad = np.zeros(len(column), bool)
+            bad[long.arg_true().to_numpy()] = [_is_rounded(text) for text in written.filter(long)]
+            if bad.any():
+                raise self.refuse(column, bad, f"have more than {MOST_DIGITS} digits", "Round them.")
         elif column.dtype == pl.Float32:
             numbers = column.cast(pl.String).cast(pl.Float64)  # the shortest decimal, not its binary expansion
         elif column.dtype.is_numeric():
@@ -120,6 +123,12 @@ class Reader:
             raise TableError(f"Column '{column.name}' holds {column.dtype}, which has no categories. Flatten it first.")
         problem = f"Column '{column.name}' holds {column.dtype}, which has no categories"
         return guarded(problem, lambda: column.cast(pl.String))
+
+
+def _is_rounded(text: str) -> bool:
+    """Whether a number in text is another one than the float it reads as."""
+    number = float(text)
+    return isfinite(number) and Decimal(repr(number)) != Decimal(text)
 
 
 def float_texts(column: pl.Series) -> pl.Series:

@@ -103,6 +103,8 @@ def _from_other_library(table: Any) -> Source:
 def _converted(table: Any) -> Source | None:
     import narwhals as nw
 
+    if hasattr(getattr(table, "columns", None), "tolist"):  # pandas and its kin allow a name twice
+        _check_names(table.columns.tolist())
     wrapped = nw.from_native(table, pass_through=True)
     if isinstance(wrapped, nw.LazyFrame):
         wrapped = wrapped.collect("polars")
@@ -215,7 +217,8 @@ def _read_csv(path: Path, delimiter: str, encoding: str, zipped: bool) -> tuple[
     )
     _check_names(header)
     frame = guarded(
-        f"'{path.name}' is not a readable CSV file: quotes or fields do not fit, or it is not UTF-8",
+        f"'{path.name}' is not a readable CSV file: quotes or fields do not fit, or it is not UTF-8 and the schema "
+        "does not say its `encoding`",
         lambda: pl.read_csv(data, infer_schema=False, separator=delimiter, empty_string_is_null=False),
     )
     if frame.columns != header or len(frame) != records:

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,15 @@ class Hierarchy:
 
     @classmethod
     def from_paths(
-        cls, paths: Iterable[Sequence[str]], source: str | None = None, name: str = "hierarchy"
+        cls,
+        paths: Iterable[Sequence[str]],
+        source: str | None = None,
+        name: str = "hierarchy",
+        lines: Iterable[int] | None = None,
     ) -> Hierarchy:
         """Build from leaf-first, root-last label paths, one for each leaf.
+
+        `lines` are the numbers of the lines they stand in, for messages.
 
         Raises
         ------
@@ -64,7 +71,7 @@ class Hierarchy:
         leaf_line: dict[int, int] = {}
         leaf_labels: dict[str, int] = {}
         line = 0
-        for line, path in enumerate(paths, 1):
+        for line, path in zip(lines or count(1), paths, strict=False):
             _check_path(path, line, name)
             above = -1
             for depth, label in enumerate(reversed(path)):
@@ -131,10 +138,12 @@ class Hierarchy:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise SchemaError(f"Hierarchy file '{path}' cannot be read: {reason}.") from None
         try:
-            lines = [line for line in csv.reader(io.StringIO(text), delimiter=";") if line]
+            reader = csv.reader(io.StringIO(text), delimiter=";")
+            numbered = [(reader.line_num, labels) for labels in reader if labels]
         except csv.Error as error:
             raise SchemaError(f"Hierarchy file '{path}' is not readable: {error}.") from None
-        return cls.from_paths(lines, source or str(path), f"Hierarchy file '{path.name}'")
+        name = f"Hierarchy file '{path.name}'"
+        return cls.from_paths([p for _, p in numbered], source or str(path), name, [line for line, _ in numbered])
 
     @classmethod
     def flat(cls, values: Sequence[str], root: str = "*") -> Hierarchy:

@@ -46,41 +46,32 @@ def guess_distance(column: pl.Series, missing_values: tuple[str, ...] = ()) -> s
     return "ordered" if guess_kind(column, missing_values) in ("numeric", "date") else "equal"
 
 
+def check_keywords(keys: Mapping[str, Any]) -> None:
+    """Find what is wrong with keywords before any row is read, as far as that needs no kinds."""
+    full = _tables(keys)
+    full["quasi"] = {name: t if "kind" in t else {"kind": "categorical"} for name, t in full["quasi"].items()}
+    full["sensitive"] = {
+        name: t if "distance" in t else {"distance": "equal", **{key: t[key] for key in ("t", "l") if key in t}}
+        for name, t in full["sensitive"].items()
+    }
+    Schema.from_dict(full)
+
+
 def infer_schema(frame: pl.DataFrame, keys: Mapping[str, Any]) -> Schema:
     """A schema from keywords: names where a schema has tables, t where it has a table.
 
     Warns with all that was guessed, so that nothing is decided in silence.
     """
-    full: dict[str, Any] = dict(keys)
+    full = _tables(keys)
     missing_values = tuple(keys.get("missing_values", ()))
     said = []
-
-    def column(name: str) -> pl.Series:
-        if name not in frame.columns:
-            raise TableError(f"The table has no column '{name}'.")
-        return frame[name]
-
-    if not isinstance(full["quasi"], Mapping):
-        if isinstance(full["quasi"], str):
-            raise SchemaError("quasi must be a list of column names, or a mapping from name to keys.")
-        full["quasi"] = {name: {} for name in full["quasi"]}
-    full["quasi"] = {
-        name: {"kind": table} if isinstance(table, str) else dict(table) for name, table in full["quasi"].items()
-    }
-    for name, table in full["quasi"].items():
-        if "kind" not in table:
-            table["kind"] = guess_kind(column(name), missing_values)
-            said.append(f"{name} {table['kind']}")
-    sensitive = full.get("sensitive", {})
-    if not isinstance(sensitive, Mapping):
-        raise SchemaError("sensitive must map each column to its t, or to its keys: {'disease': 0.2}.")
-    full["sensitive"] = {
-        n: dict(table) if isinstance(table, Mapping) else {"t": table} for n, table in sensitive.items()
-    }
-    for name, table in full["sensitive"].items():
-        if "distance" not in table:
-            table["distance"] = guess_distance(column(name), missing_values)
-            said.append(f"{name} {table['distance']}")
+    for role, key, guess in (("quasi", "kind", guess_kind), ("sensitive", "distance", guess_distance)):
+        for name, table in full[role].items():
+            if key not in table:
+                if name not in frame.columns:
+                    raise TableError(f"The table has no column '{name}'.")
+                table[key] = guess(frame[name], missing_values)
+                said.append(f"{name} {table[key]}")
     schema = Schema.from_dict(full)
     if said:
         warnings.warn(
@@ -89,3 +80,20 @@ def infer_schema(frame: pl.DataFrame, keys: Mapping[str, Any]) -> Schema:
             stacklevel=4,
         )
     return schema
+
+
+def _tables(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords with a table for each column: a name alone, a kind or a t made one."""
+    quasi, sensitive = keys["quasi"], keys.get("sensitive", {})
+    if isinstance(quasi, str):
+        raise SchemaError("quasi must be a list of column names, or a mapping from name to keys.")
+    if not isinstance(sensitive, Mapping):
+        raise SchemaError("sensitive must map each column to its t, or to its keys: {'disease': 0.2}.")
+    named = quasi if isinstance(quasi, Mapping) else {name: {} for name in quasi}
+    return {
+        **keys,
+        "quasi": {name: {"kind": table} if isinstance(table, str) else dict(table) for name, table in named.items()},
+        "sensitive": {
+            name: dict(table) if isinstance(table, Mapping) else {"t": table} for name, table in sensitive.items()
+        },
+    }

@@ -22,16 +22,21 @@ MOST_COLUMNS = 16
 def first_schema(source: Source, name: str, delimiter: str = ",") -> str:
     """The text of a schema: what can be guessed is, what must be chosen is left open under [undecided.NAME]."""
     frame = source.frame
-    lines = [f"# A first schema for {_comment(name)}: {len(frame):,} rows, {len(frame.columns):,} columns.", ""]
+    nested = [column.name for column in frame if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object)]
+    frame = frame.drop(nested)
+    lines = [
+        f"# A first schema for {_comment(name)}: {len(source.frame):,} rows, {len(source.frame.columns):,} columns.",
+        "",
+    ]
     lines += ["k = 5  # the least number of rows in a class", ""]
     if delimiter != ",":
         lines += [tomli_w.dumps({"delimiter": delimiter}).strip(), ""]
     lines += _missing(frame)
-    identifiers = [column for column in frame.columns if _looks_unique(frame[column])]
-    if identifiers:
-        lines.append("# Nearly every row has a value of its own in these; never released:")
-        lines += [tomli_w.dumps({"identifiers": identifiers}).strip(), ""]
-    rest = [column for column in frame.columns if column not in identifiers]
+    unique = [column for column in frame.columns if _looks_unique(frame[column])]
+    if unique or nested:
+        lines += ["# Never released. Nearly every row has a value of its own in these, or they hold nested values:"]
+        lines += [tomli_w.dumps({"identifiers": unique + nested}).strip(), ""]
+    rest = [column for column in frame.columns if column not in unique]
     lines += _ranking(frame, rest)
     lines += [
         "# Settle each column below: take the line [undecided.NAME] and its `about` out, and take the # off either",
@@ -52,7 +57,8 @@ def singled_out(frame: pl.DataFrame, columns: list[str]) -> list[tuple[float, tu
     frame = frame.head(SAMPLE)
     codes = {name: _codes(frame[name]) for name in columns}
     sizes = {name: int(code.max(initial=0)) + 1 for name, code in codes.items()}
-    chosen = sorted((name for name in columns if sizes[name] > 1), key=lambda name: -sizes[name])[:MOST_COLUMNS]
+    varied = [name for name in columns if len(np.unique(codes[name])) > 1]
+    chosen = sorted(varied, key=lambda name: -sizes[name])[:MOST_COLUMNS]
 
     def share(names: tuple[str, ...]) -> float:
         key = np.zeros(len(frame), np.int64)

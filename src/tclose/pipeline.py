@@ -18,12 +18,12 @@ from tclose.columns import Reader
 from tclose.encode import EncodedTable, encode_rows, select_rows
 from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
 from tclose.frames import Source, read
-from tclose.infer import infer_schema
+from tclose.infer import check_keywords, infer_schema
 from tclose.partition import Control, Partition
 from tclose.recode import recode
 from tclose.release import Record, Release, certify, source_of
 from tclose.report import Report
-from tclose.requirement import Requirement
+from tclose.requirement import Attribute, Requirement
 from tclose.schema import Schema
 from tclose.schema_columns import Quasi
 from tclose.verify import measure, verify
@@ -169,6 +169,7 @@ def _taken_in(df: Any, schema: Schema | None, keys: dict[str, Any]) -> tuple[Sch
         return schema, read(df, schema.delimiter, schema.encoding)
     if "quasi" not in keys or "k" not in keys:
         raise SchemaError("Give a schema, or at least quasi=[...], sensitive={column: t} and k=...")
+    check_keywords(keys)
     source = read(df, keys.get("delimiter", ","), keys.get("encoding", "utf-8"))
     return infer_schema(source.frame, keys), source
 
@@ -200,19 +201,20 @@ def _check_capable(algorithm: Algorithm, schema: Schema) -> None:
 def _useless(
     algorithm: Algorithm, table: EncodedTable, requirement: Requirement, time: float | None
 ) -> InfeasibleError:
-    """Name what binds: the demands under which alone there would still be a single class."""
+    """Name what binds: the demands under which alone nothing better than a single class is found."""
+    worst = table.loss(np.zeros(len(table), np.int64))
 
-    def alone(attributes: tuple[Any, ...]) -> bool:
-        rng = np.random.default_rng(0)
-        asked = replace(requirement, attributes=attributes)
+    def alone(attributes: tuple[Attribute, ...]) -> bool:
+        chosen = [place for place, attribute in enumerate(requirement.attributes) if attribute in attributes]
         lone = replace(
             table,
-            domains=tuple(attribute.domain for attribute in attributes),
-            codes=tuple(
-                codes for codes, every in zip(table.codes, requirement.attributes, strict=True) if every in attributes
-            ),
+            domains=tuple(table.domains[place] for place in chosen),
+            codes=tuple(table.codes[place] for place in chosen),
         )
-        return algorithm.partition(lone, asked, rng=rng, control=Control(time)).n_classes == 1
+        asked = replace(requirement, attributes=attributes)
+        rng = np.random.default_rng(0)
+        labels = algorithm.partition(lone, asked, rng=rng, control=Control(time)).labels
+        return table.loss(labels) > worst - 1e-9
 
     if alone(()):
         binding = f"k = {requirement.k}"

@@ -10,11 +10,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.axes import Axis, SpanAxis, TreeAxis
-from tclose.builders import Dates, Intervals
+from tclose.builders import Builder, Dates, Intervals
 from tclose.columns import Reader, codes_of
 from tclose.decimals import MOST_DIGITS, TooManyDigits, scaled, text
 from tclose.errors import TableError
-from tclose.frames import guarded
 from tclose.hierarchy import Hierarchy
 from tclose.schema import Schema
 from tclose.schema_columns import Quasi
@@ -37,7 +36,10 @@ def build_axes(reader: Reader, column: pl.Series, quasi: Quasi, schema: Schema) 
     if quasi.kind == "text":
         labels = reader.texts(column)
         return [_tree(reader, labels, Hierarchy.from_prefixes(labels.drop_nulls().unique()), weight)]
-    return [_tree(reader, column, _hierarchy(reader, column, quasi), weight)]
+    if quasi.hierarchy is None or isinstance(quasi.hierarchy, Hierarchy):
+        return [_tree(reader, column, quasi.hierarchy, weight)]
+    labels = _spelled_for(quasi.hierarchy, reader, column)
+    return [_tree(reader, labels, quasi.hierarchy.build(labels.drop_nulls().unique().sort().to_list()), weight)]
 
 
 def _plain(reader: Reader, column: pl.Series, quasi: Quasi) -> pl.Series:
@@ -47,16 +49,13 @@ def _plain(reader: Reader, column: pl.Series, quasi: Quasi) -> pl.Series:
     return reader.texts(reader.dates(column, quasi.format) if quasi.kind == "date" else column)
 
 
-def _hierarchy(reader: Reader, column: pl.Series, quasi: Quasi) -> Hierarchy | None:
-    if quasi.hierarchy is None or isinstance(quasi.hierarchy, Hierarchy):
-        return quasi.hierarchy
-    if isinstance(quasi.hierarchy, Intervals):
-        reader.numbers(column)
-    elif isinstance(quasi.hierarchy, Dates):
-        reader.dates(column, None)
-    builder, values = quasi.hierarchy, reader.texts(column).drop_nulls().unique().sort().to_list()
-    problem = f"Column '{column.name}': not every value is written as its hierarchy needs it"
-    return guarded(problem, lambda: builder.build(values))
+def _spelled_for(builder: Builder, reader: Reader, column: pl.Series) -> pl.Series:
+    """The column as the text a builder understands: plain numbers, ISO dates."""
+    if isinstance(builder, Intervals):
+        column = pl.Series(column.name, reader.numbers(column)).fill_nan(None)
+    elif isinstance(builder, Dates):
+        column = reader.dates(column, None)
+    return reader.texts(column)
 
 
 def _tree(reader: Reader, column: pl.Series, hierarchy: Hierarchy | None, weight: float) -> tuple[TreeAxis, Places]:
@@ -185,7 +184,7 @@ def _span_axis(
         above = numbers > top
         low_labels[above] = high_labels[above] = f">{label(np.array([top]))[0]}"
         low_ends, high_ends = np.where(above, top, low_ends), np.where(above, most, high_ends)
-    width = max(most - least, 1) if len(numbers) else 1
+    width = max(most - least, 1) if len(numbers) > 1 or limits[0] is not None else np.inf  # one value tells all
     low_share, high_share = (low_ends - least) / width, (high_ends - least) / width
     clipped = np.clip(numbers, bottom, top)
     return SpanAxis(

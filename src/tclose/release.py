@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -288,11 +289,14 @@ def check_certificate(path: Path, measured: Measured) -> bool:
     try:
         fields = json.loads(beside.read_text(encoding="utf-8"))
         told = (fields["sha256"], fields["rows"], fields["classes"], fields["reached"])
-    except (ValueError, KeyError, TypeError):
+        promised = fields["required"]["k"], {name: Fraction(t["exact"]) for name, t in fields["required"]["t"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise VerificationError(f"'{beside.name}' is not a certificate.") from None
     reached = json.loads(json.dumps(measured.as_dict()))
     if told != (file_digest(path), reached.pop("rows"), reached.pop("classes"), reached):
         raise VerificationError(f"'{beside.name}' is not the certificate of this file, or the file was changed.")
+    if measured.k < promised[0] or any(measured.t[name] > t for name, t in promised[1].items()):
+        raise VerificationError(f"'{beside.name}' promises more than the file keeps.")
     return True
 
 

@@ -66,7 +66,8 @@ class Report:
             entry = {"size": int(self.measured.sizes[place]), "t": fraction(distances.exact(place))}
             entry["first"] = self._source.name_rows(row)
             if self._show_values:
-                entry["values"] = self._source.frame[int(row[0]), :].select(self._columns).to_dicts()[0]
+                shown = self._source.frame[int(row[0]), :].select(self._columns).to_dicts()[0]
+                entry["values"] = {name: None if value is None else str(value) for name, value in shown.items()}
             found.append(entry)
         return found
 

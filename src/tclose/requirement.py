@@ -43,6 +43,18 @@ class Attribute:
     t: Fraction | None
     l: Diversity | None  # noqa: E741
 
+    @property
+    def kernel_form(self) -> int:
+        """How the kernels see it: some they leave to `holds`."""
+        from tclose.kernels.closeness import LINE, NONE, OTHER, TREE
+
+        asked = self.l or Diversity()
+        fractions = [self.t, asked.frequency, asked.recursive[0] if asked.recursive else None]
+        sizes = [max(number.as_integer_ratio()) for number in fractions if number is not None]
+        if max(sizes, default=0) > LARGEST or (self.t is not None and isinstance(self.domain.form, Matrix)):
+            return OTHER
+        return NONE if self.t is None else LINE if isinstance(self.domain.form, Line) else TREE
+
     def distance(self, counts: Integers) -> Fraction | float:
         """The distance of a class from the reference, straight from the definition."""
         n, s = int(self.reference.sum()), int(counts.sum())
@@ -94,32 +106,22 @@ class Requirement:
 
     def rules(self) -> Rules:
         """The same as arrays, for kernels."""
-        from tclose.kernels.closeness import Rules
+        from tclose.kernels import closeness as columns
 
-        parts = [_attribute_arrays(attribute) for attribute in self.attributes]
-
-        def numbers(key: str, dtype: type = np.int64) -> NDArray[Any]:
-            return np.array([part[key] for part in parts], dtype)
-
-        def joined(key: str, dtype: type = np.int64) -> NDArray[Any]:
-            return np.concatenate([np.zeros(0, dtype), *(part[key] for part in parts)]).astype(dtype)
-
-        def starts(key: str) -> Integers:
-            lengths = [len(part[key]) for part in parts]
-            return np.array([sum(lengths[:place]) for place in range(len(parts))], np.int64)
-
-        single: tuple[str, ...] = ("form", "size", "t_over", "t_under", "denominator", "depth", "total", "distinct")
-        single += ("frequency_over", "frequency_under", "recursive_over", "recursive_under", "recursive_l")
-        return Rules(
-            n=self.n,
-            **{key: numbers(key) for key in single},
-            entropy=numbers("entropy", np.float64),
-            **{key: joined(key) for key in ("position", "below", "area", "weight", "mass")},
-            path=joined("path", np.int32),
-            line_start=starts("position"),
-            node_start=starts("weight"),
-            path_start=starts("path"),
-        )
+        table = np.zeros((len(self.attributes), columns.N_COLUMNS), np.int64)
+        entropy = np.full(len(self.attributes), -1.0)
+        data, path = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
+        for place, attribute in enumerate(self.attributes):
+            row = table[place]
+            row[columns.FORM], row[columns.SIZE] = attribute.kernel_form, attribute.domain.size
+            t = attribute.t if attribute.t is not None else Fraction(1)
+            row[columns.T_OVER], row[columns.T_UNDER] = t.limit_denominator(LARGEST).as_integer_ratio()
+            if attribute.kernel_form != columns.OTHER:
+                entropy[place] = _put_diversity(row, attribute.l or Diversity())
+            for column, part in _parts(attribute, row):
+                row[column] = sum(map(len, path if column == columns.PATH else data))
+                (path if column == columns.PATH else data).append(part)
+        return columns.Rules(self.n, table, entropy, np.concatenate(data), np.concatenate(path).astype(np.int32))
 
     def scratch(self) -> Scratch:
         """Room for the kernels to count in."""
@@ -149,49 +151,33 @@ def is_diverse(counts: Integers, asked: Diversity) -> bool:
     return asked.entropy is None or entropy_at_least(ordered, asked.entropy)
 
 
-def _attribute_arrays(attribute: Attribute) -> dict[str, Any]:
-    from tclose.kernels.closeness import LINE, NONE, OTHER, TREE
+def _put_diversity(row: Integers, asked: Diversity) -> float:
+    """Fill in what is asked of l, and return the logarithm of what is asked of entropy."""
+    from tclose.kernels import closeness as columns
+
+    row[columns.DISTINCT] = asked.distinct or 0
+    row[columns.FREQUENCY_OVER], row[columns.FREQUENCY_UNDER] = (asked.frequency or Fraction(0)).as_integer_ratio()
+    factor, row[columns.RECURSIVE_L] = asked.recursive or (Fraction(0), 0)
+    row[columns.RECURSIVE_OVER], row[columns.RECURSIVE_UNDER] = factor.as_integer_ratio()
+    return -1.0 if asked.entropy is None else math.log(asked.entropy)
+
+
+def _parts(attribute: Attribute, row: Integers) -> list[tuple[int, NDArray[Any]]]:
+    """The long arrays of an attribute, by the column that says where each begins."""
+    from tclose.kernels import closeness as columns
 
     form, reference = attribute.domain.form, attribute.reference
-    empty = np.zeros(0, np.int64)
-    arrays: dict[str, Any] = {"position": empty, "below": empty, "area": empty, "weight": empty, "mass": empty}
-    arrays |= {"path": np.zeros(0, np.int32), "depth": 0, "total": 0, "denominator": 1, "size": attribute.domain.size}
-    t = attribute.t if attribute.t is not None else Fraction(1)
-    arrays |= {"t_over": t.numerator, "t_under": t.denominator, "form": NONE}
-    asked = attribute.l or Diversity()
-    fractions = [t, asked.frequency or t, asked.recursive[0] if asked.recursive else t]
-    if max(max(number.numerator, number.denominator) for number in fractions) > LARGEST:
-        return arrays | _diversity_arrays(Diversity()) | {"form": OTHER, "t_over": 1, "t_under": 1}
-    arrays |= _diversity_arrays(asked)
-    if attribute.t is None:
-        return arrays
-    if isinstance(form, Matrix):
-        return arrays | {"form": OTHER}
     if isinstance(form, Line):
         below = np.cumsum(reference)
-        area = np.concatenate([[0], np.cumsum(np.diff(form.positions) * below[:-1])]) if len(below) else empty
-        return arrays | {
-            "form": LINE, "position": form.positions, "below": below, "area": area, "denominator": form.span
-        }  # fmt: skip
+        area = np.concatenate([[0], np.cumsum(np.diff(form.positions) * below[:-1])])
+        row[columns.DENOMINATOR] = form.span
+        return [(columns.POSITION, form.positions), (columns.BELOW, below), (columns.AREA, area)]
+    if isinstance(form, Matrix):
+        return []
     mass = np.zeros(len(form.parents), np.int64)
     for level in range(form.paths.shape[1]):
         known = form.paths[:, level] >= 0
         np.add.at(mass, form.paths[known, level], reference[known])
-    return arrays | {
-        "form": TREE, "path": form.paths.ravel(), "depth": form.paths.shape[1], "weight": form.weights, "mass": mass,
-        "total": int((form.weights * mass).sum()), "denominator": form.denominator,
-    }  # fmt: skip
-
-
-def _diversity_arrays(asked: Diversity) -> dict[str, Any]:
-    frequency = asked.frequency or Fraction(0)
-    factor, place = asked.recursive or (Fraction(0), 0)
-    return {
-        "distinct": asked.distinct or 0,
-        "frequency_over": frequency.numerator,
-        "frequency_under": frequency.denominator,
-        "entropy": -1.0 if asked.entropy is None else math.log(asked.entropy),
-        "recursive_over": factor.numerator,
-        "recursive_under": factor.denominator,
-        "recursive_l": place,
-    }
+    row[columns.DENOMINATOR], row[columns.DEPTH] = form.denominator, form.paths.shape[1]
+    row[columns.TOTAL] = int((form.weights * mass).sum())
+    return [(columns.WEIGHT, form.weights), (columns.MASS, mass), (columns.PATH, form.paths.ravel())]

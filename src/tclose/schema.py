@@ -6,7 +6,7 @@ Its columns are in `schema_columns`; reading and writing the TOML form is in `sc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from typing import Any, Literal
 import tomli_w
 
 from tclose.errors import SchemaError
-from tclose.schema_columns import Quasi, Sensitive, is_whole, one_of
+from tclose.schema_columns import Quasi, Sensitive, is_whole
 from tclose.schema_toml import column_as_dict, parse, read_toml
 
 RECODINGS = ("generalize", "suppress")
@@ -53,36 +53,35 @@ class Schema:
     decimal: str = "."
 
     def __post_init__(self) -> None:
+        problems = [*self._wrong_keys(), *self._wrong_roles()]
+        if problems:
+            raise SchemaError("\n".join(problems))
+
+    def _wrong_keys(self) -> Iterator[str]:
         if not is_whole(self.k) or self.k < 1:
-            raise SchemaError("k must be a whole number from 1 up.")
+            yield "k must be a whole number from 1 up."
         if not self.quasi:
-            raise SchemaError("There is no quasi-identifier. Name at least one: [quasi.age].")
-        one_of(self.recode, RECODINGS, "schema", "recode")
-        if self.missing is not None:
-            one_of(self.missing, POLICIES, "schema", "missing")
+            yield "There is no quasi-identifier. Name at least one: [quasi.age]."
+        if self.recode not in RECODINGS:
+            yield f"recode must be one of {', '.join(RECODINGS)}."
+        if self.missing not in (None, *POLICIES):
+            yield f"missing must be one of {', '.join(POLICIES)}."
         if len(self.delimiter) != 1 or ord(self.delimiter) > 127 or self.delimiter in '"\r\n':
-            raise SchemaError("delimiter must be one plain character, such as ',' or ';'.")
+            yield "delimiter must be one plain character, such as ',' or ';'."
         if self.decimal not in (".", ",") or self.decimal == self.delimiter:
-            raise SchemaError("decimal must be '.' or ',', and not the delimiter.")
+            yield "decimal must be '.' or ',', and not the delimiter."
         try:
             "".encode(self.encoding)
         except LookupError:
-            raise SchemaError("encoding is not known to Python. Use utf-8, latin-1, cp1252 or another.") from None
-        self._check_roles()
-        if self.recode == "suppress":
-            for quasi in self.quasi:
-                if (
-                    quasi.publish != "interval"
-                    or quasi.step is not None
-                    or quasi.top is not None
-                    or quasi.bottom is not None
-                ):
-                    raise SchemaError(
-                        f'[quasi.{quasi.column}]: recode = "suppress" keeps a value or hides it; '
-                        "it takes no publish, step, bottom or top."
-                    )
+            yield "encoding is not known to Python. Use utf-8, latin-1, cp1252 or another."
+        for quasi in self.quasi if self.recode == "suppress" else ():
+            if quasi.publish != "interval" or any(limit is not None for limit in (quasi.step, quasi.bottom, quasi.top)):
+                yield (
+                    f'[quasi.{quasi.column}]: recode = "suppress" keeps a value or hides it; '
+                    "it takes no publish, step, bottom or top."
+                )
 
-    def _check_roles(self) -> None:
+    def _wrong_roles(self) -> Iterator[str]:
         roles: dict[str, str] = {}
         named = [(column, "identifiers") for column in self.identifiers]
         named += [(column, "keep") for column in self.keep]
@@ -91,14 +90,12 @@ class Schema:
         named += [(sensitive.column, "sensitive") for sensitive in self.sensitive]
         for column, role in named:
             if column in roles:
-                raise SchemaError(
-                    f"Column '{column}' is named under both {roles[column]} and {role}. Give it one role."
-                )
+                yield f"Column '{column}' is named under both {roles[column]} and {role}. Give it one role."
             roles[column] = role
-        released = [name for quasi in self.quasi for name in quasi.released if name != quasi.column]
-        for name in released:
-            if name in roles or released.count(name) > 1:
-                raise SchemaError(f"publish = \"bounds\" would make a second column '{name}'. Rename one.")
+        made = [name for quasi in self.quasi for name in quasi.released if name != quasi.column]
+        for name in made:
+            if name in roles or made.count(name) > 1:
+                yield f"publish = \"bounds\" would make a second column '{name}'. Rename one."
 
     @classmethod
     def load(cls, path: Path | str) -> Schema:
@@ -108,7 +105,17 @@ class Schema:
     @classmethod
     def from_dict(cls, keys: Mapping[str, Any], base: Path | str = ".") -> Schema:
         """Build from the keys a TOML schema has; paths are relative to `base`."""
-        return cls(**parse(keys, Path(base), [field.name for field in fields(cls)]))
+        arguments, problems = parse(keys, Path(base), [field.name for field in fields(cls)])
+        try:
+            schema = cls(**arguments)
+        except SchemaError as error:
+            problems += str(error).split("\n")
+        if len(problems) == 1:
+            raise SchemaError(f"Schema: {problems[0]}")
+        if problems:
+            listed = "\n".join(f"- {problem}" for problem in problems)
+            raise SchemaError(f"The schema has several problems:\n{listed}")
+        return schema
 
     def as_dict(self, base: Path | str = ".") -> dict[str, Any]:
         """The keys of its TOML form, without those at their default; paths are made relative to `base`."""

@@ -62,6 +62,8 @@ class Quasi:
         for key in ("step", "bottom", "top", "range"):
             if getattr(self, key) is not None and self.kind not in ("numeric", "date"):
                 raise SchemaError(f"{where}: '{key}' is for kind numeric or date, and this is {self.kind}.")
+        if self.format is not None and not isinstance(self.format, str):
+            raise SchemaError(f"{where}: 'format' must be a text such as \"%d.%m.%Y\".")
         if self.format is not None and self.kind != "date":
             raise SchemaError(f"{where}: 'format' is for kind date, and this is {self.kind}.")
         allowed = {"numeric": PUBLISH, "date": PUBLISH[:2]}.get(self.kind, PUBLISH[:1])

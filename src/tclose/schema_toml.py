@@ -19,8 +19,10 @@ from tclose.hierarchy import Hierarchy
 from tclose.schema_columns import Diversity, Quasi, Sensitive
 
 Column = TypeVar("Column", Quasi, Sensitive)
+Found = TypeVar("Found")
 LARGEST_EXPONENT = 30
 LISTS = ("missing_values", "identifiers", "keep")
+STAND_INS = {"quasi": {"kind": "categorical"}, "sensitive": {"distance": "equal"}}
 TEXTS = ("recode", "missing", "unit", "delimiter", "encoding", "decimal")
 
 
@@ -36,8 +38,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise SchemaError(f"Schema '{path}' is not valid TOML: {error}.") from None
 
 
-def parse(keys: Mapping[str, Any], base: Path, known: list[str]) -> dict[str, Any]:
-    """The arguments of a schema, whose `known` keys are given; the error lists all that is wrong, one line each."""
+def parse(keys: Mapping[str, Any], base: Path, known: list[str]) -> tuple[dict[str, Any], list[str]]:
+    """The arguments of a schema, whose `known` keys are given, and all that is wrong with them."""
     allowed = [*known, "undecided"]
     problems = [f"unknown key '{key}'. Allowed: {', '.join(allowed)}." for key in keys if key not in allowed]
     undecided = keys.get("undecided") or {}
@@ -56,13 +58,9 @@ def parse(keys: Mapping[str, Any], base: Path, known: list[str]) -> dict[str, An
         problems.append("keep_unchecked must be true or false.")
     quasi = _columns(keys, "quasi", lambda name, table: _quasi(name, table, base), problems)
     sensitive = _columns(keys, "sensitive", lambda name, table: _sensitive(name, table, base), problems)
-    if not problems:
-        rest: dict[str, Any] = {key: keys[key] for key in (*TEXTS, "keep_unchecked") if key in keys}
-        rest |= {key: tuple(keys[key]) for key in LISTS if key in keys}
-        return {"k": keys["k"], "quasi": quasi, "sensitive": sensitive, **rest}
-    if len(problems) == 1:
-        raise SchemaError(f"Schema: {problems[0]}")
-    raise SchemaError("The schema has several problems:\n" + "\n".join(f"- {problem}" for problem in problems))
+    rest = {key: keys[key] for key in (*TEXTS, "keep_unchecked") if isinstance(keys.get(key), str | bool)}
+    rest |= {key: tuple(keys[key]) for key in LISTS if _is_texts(keys.get(key))}
+    return {"k": keys.get("k", 1), "quasi": quasi, "sensitive": sensitive, **rest}, problems
 
 
 def exact(given: object, where: str, key: str) -> Fraction:
@@ -92,6 +90,7 @@ def _columns(
             columns.append(build(name, table))
         except SchemaError as error:
             problems.append(str(error))
+            columns.append(build(name, STAND_INS[role]))  # its role can still be checked
     return tuple(columns)
 
 
@@ -101,7 +100,7 @@ def _quasi(name: str, table: Mapping[str, Any], base: Path) -> Quasi:
     if "kind" not in given:
         raise SchemaError(f"{where}: kind is required: numeric, categorical, date, text or digits.")
     if "hierarchy" in given:
-        given["hierarchy"] = _hierarchy(given["hierarchy"], base, where)
+        given["hierarchy"] = _located(where, lambda: _hierarchy(table["hierarchy"], base, where))
     if "range" in given:
         given["range"] = _pair(given["range"], where)
     if given["kind"] == "date":
@@ -122,11 +121,11 @@ def _sensitive(name: str, table: Mapping[str, Any], base: Path) -> Sensitive:
     if "l" in given:
         given["l"] = _diversity(given["l"], where)
     if "hierarchy" in given:
-        given["hierarchy"] = _hierarchy(given["hierarchy"], base, where)
+        given["hierarchy"] = _located(where, lambda: _hierarchy(table["hierarchy"], base, where))
         if not isinstance(given["hierarchy"], Hierarchy):
             raise SchemaError(f"{where}: a sensitive attribute needs its hierarchy as a file or nested tables.")
     if "matrix" in given:
-        given["matrix"] = _matrix(given["matrix"], base, where)
+        given["matrix"] = _located(where, lambda: _matrix(table["matrix"], base, where))
     if "order" in given:
         if not isinstance(given["order"], list | tuple):
             raise SchemaError(f"{where}: 'order' must be a list, from lowest to highest.")
@@ -144,6 +143,14 @@ def _known(table: Mapping[str, Any], column: type[Column], where: str) -> dict[s
         if key not in allowed:
             raise SchemaError(f"{where}: unknown key '{key}'. Allowed: {', '.join(allowed)}.")
     return dict(table)
+
+
+def _located(where: str, action: Callable[[], Found]) -> Found:
+    """Say of which column an error is."""
+    try:
+        return action()
+    except SchemaError as error:
+        raise SchemaError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
 
 
 def _hierarchy(given: object, base: Path, where: str) -> Hierarchy | Builder:

@@ -68,7 +68,8 @@ def test_agrees_with_fractions(compiled: bool, monkeypatch: pytest.MonkeyPatch) 
             expected = requirement.holds([members])
             if verdict == ASK:
                 asked = requirement.attributes[0].l
-                assert asked is not None and asked.entropy is not None
+                assert asked is not None
+                assert asked.entropy is not None
             else:
                 assert verdict == (YES if expected else NO)
             verdicts.add(verdict)

@@ -172,30 +172,21 @@ def _check_whole(table: EncodedTable, requirement: Requirement) -> None:
 
 def _costs(table: EncodedTable) -> Costs:
     """The losses of all axes as arrays, for the kernel."""
-    from tclose.kernels.mondrian import Costs
+    from tclose.kernels import mondrian as columns
 
-    lows, highs, tables = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
-    starts, table_starts, widths = [], [], []
-    for axis in table.axes:
-        starts.append(sum(map(len, lows)))
-        table_starts.append(sum(map(len, tables)))
-        widths.append(0)
+    rows = np.zeros((len(table.axes), 6), np.int64)
+    data = [np.zeros(0)]
+    for row, axis in zip(rows, table.axes, strict=True):
+        row[columns.IS_TREE], row[columns.LAST] = isinstance(axis, TreeAxis), axis.size - axis.missing
+        parts = {columns.LEVELS: _range_maxima(axis.gap_costs)} if isinstance(axis, TreeAxis) else {}
         if isinstance(axis, SpanAxis):
-            lows.append(axis.lows)
-            highs.append(axis.highs)
+            parts = {columns.LOWS: axis.lows, columns.HIGHS: axis.highs}
         else:
-            widths[-1] = len(axis.gap_costs)
-            tables.append(_range_maxima(axis.gap_costs).ravel())
-    return Costs(
-        np.array([isinstance(axis, TreeAxis) for axis in table.axes]),
-        np.array([axis.size if not axis.missing else axis.size - 1 for axis in table.axes], np.int64),
-        np.array(starts, np.int64),
-        np.concatenate(lows),
-        np.concatenate(highs),
-        np.array(table_starts, np.int64),
-        np.array(widths, np.int64),
-        np.concatenate(tables),
-    )
+            row[columns.WIDTH] = len(axis.gap_costs)
+        for column, part in parts.items():
+            row[column] = sum(map(len, data))
+            data.append(part.ravel())
+    return columns.Costs(rows, np.concatenate(data))
 
 
 def _range_maxima(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 from tclose.distances.equal import Equal
@@ -110,7 +111,7 @@ def _align(
 
 
 def _normalized(masses: Sequence[Mass]) -> list[Fraction]:
-    exact = [Fraction(str(mass)) if isinstance(mass, float) else Fraction(mass) for mass in masses]
+    exact = [Fraction(mass if isinstance(mass, Rational | Decimal) else str(mass)) for mass in masses]
     total = sum(exact)
     if total <= 0 or min(exact) < 0:
         raise ValueError("Masses must not be negative, and not all zero.")

@@ -95,7 +95,7 @@ class Matrix:
         upper = work + float(stray) + TOLERANCE
         if not math.isfinite(upper) or upper - lower > GAP:
             raise TcloseError("The transport solver did not reach the optimum; the distance is not known.")
-        return 0.0 if (left == right).all() else min(upper, 1.0)
+        return 0.0 if list(p) == list(q) else min(upper, 1.0)
 
     def moves(self, p: Sequence[Fraction], q: Sequence[Fraction]) -> list[tuple[int, int, Fraction]]:
         """The plan behind `emd`, without what stays where it is."""

@@ -15,38 +15,31 @@ from numpy.typing import NDArray
 from tclose.kernels.compile import kernel
 
 NO, YES, ASK = 0, 1, 2
-NONE, LINE, TREE, OTHER = 0, 1, 2, 3
+NONE, LINE, TREE, OTHER = 0, 1, 2, 3  # FORM; OTHER the caller decides: a matrix, or very long fractions
+
+# Columns of the table of rules. t is T_OVER / T_UNDER; l asked is 0 where it is not.
+FORM, SIZE, T_OVER, T_UNDER, DENOMINATOR, DEPTH, TOTAL = range(7)
+DISTINCT, FREQUENCY_OVER, FREQUENCY_UNDER, RECURSIVE_OVER, RECURSIVE_UNDER, RECURSIVE_L = range(7, 13)
+# Where in `data` begin, for a line: the positions of its values, the rows of the reference up to
+# each, and the sum over earlier values of (next position - position) rows; and for a tree: the
+# weight of each node and the rows of the reference below it. TOTAL is the sum of weight times rows.
+POSITION, BELOW, AREA, WEIGHT, MASS, PATH = range(13, 19)
+N_COLUMNS = 19
 
 Integers = NDArray[np.int64]
 
 
 class Rules(NamedTuple):
-    """A requirement as arrays: one entry an attribute, longer ones laid end to end."""
+    """A requirement as few arrays: what is long is laid end to end, and `table` says where it begins.
+
+    Few, because the compiler takes its time over every array that is handed from kernel to kernel.
+    """
 
     n: int  # rows of the reference
-    form: Integers  # NONE, LINE, TREE or OTHER (which the caller decides: a matrix, or very long fractions)
-    size: Integers  # values in the domain
-    t_over: Integers  # t = t_over / t_under
-    t_under: Integers
-    denominator: Integers
-    line_start: Integers  # where the attribute begins in the three arrays below
-    position: Integers
-    below: Integers  # rows of the reference up to and with a value
-    area: Integers  # sum over earlier values of (next position - position) below
-    node_start: Integers  # where it begins in weight and mass
-    path_start: Integers  # where it begins in path
-    depth: Integers  # entries of path a value
-    path: NDArray[np.int32]
-    weight: Integers
-    mass: Integers  # rows of the reference below a node
-    total: Integers  # sum of weight mass
-    distinct: Integers  # l asked, 0 where not
-    frequency_over: Integers
-    frequency_under: Integers
+    table: Integers  # one row an attribute, its columns named above
     entropy: NDArray[np.float64]  # log l, negative where not asked
-    recursive_over: Integers
-    recursive_under: Integers
-    recursive_l: Integers
+    data: Integers
+    path: NDArray[np.int32]  # for each value its leaf and the nodes above it, filled up with -1
 
 
 class Scratch(NamedTuple):
@@ -84,11 +77,15 @@ def line_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, si
     the class c is constant and N grows, so the sign changes once: a search finds where, and the
     sums on both sides come from prefix sums (`position` of widths, `area` of width N).
     """
-    first = rules.line_start[attribute]
-    last = rules.size[attribute] - 1
-    if rules.size[attribute] <= 8 * distinct:
+    size_of_domain = rules.table[attribute, SIZE]
+    position, below, area = (
+        rules.table[attribute, POSITION],
+        rules.table[attribute, BELOW],
+        rules.table[attribute, AREA],
+    )
+    if size_of_domain <= 8 * distinct:
         found = 0
-        for code in range(rules.size[attribute]):
+        for code in range(size_of_domain):
             if scratch.counts[code]:
                 scratch.touched[found] = code
                 found += 1
@@ -96,20 +93,19 @@ def line_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, si
         scratch.touched[:distinct].sort()
     a, b, count, low = 0, 0, 0, 0
     for place in range(distinct + 1):
-        high = scratch.touched[place] if place < distinct else last
+        high = scratch.touched[place] if place < distinct else size_of_domain - 1
         if high > low:
             # The first edge in [low, high) where s N(e) > n c(e).
             limit = rules.n * count // size
             turn, above = low, high
             while turn < above:
                 middle = (turn + above) // 2
-                if rules.below[first + middle] > limit:
+                if rules.data[below + middle] > limit:
                     above = middle
                 else:
                     turn = middle + 1
-            width = 2 * rules.position[first + turn] - rules.position[first + low] - rules.position[first + high]
-            a += count * width
-            b += 2 * rules.area[first + turn] - rules.area[first + low] - rules.area[first + high]
+            a += count * (2 * rules.data[position + turn] - rules.data[position + low] - rules.data[position + high])
+            b += 2 * rules.data[area + turn] - rules.data[area + low] - rules.data[area + high]
             low = high
         if place < distinct:
             count += scratch.counts[high]
@@ -122,23 +118,24 @@ def tree_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, si
 
     Only nodes above values of the class have c > 0; all others add s weight N.
     """
-    depth = rules.depth[attribute]
-    nodes = rules.node_start[attribute]
+    depth, path = rules.table[attribute, DEPTH], rules.table[attribute, PATH]
     found = 0
     for place in range(distinct):
         code = scratch.touched[place]
         for level in range(depth):
-            node = rules.path[rules.path_start[attribute] + code * depth + level]
+            node = rules.path[path + code * depth + level]
             if node < 0:
                 break
             if scratch.node_counts[node] == 0:
                 scratch.touched_nodes[found] = node
                 found += 1
             scratch.node_counts[node] += scratch.counts[code]
-    a, b = 0, -rules.total[attribute]
+    a, b = 0, -rules.table[attribute, TOTAL]
     for place in range(found):
         node = scratch.touched_nodes[place]
-        count, weight, mass = scratch.node_counts[node], rules.weight[nodes + node], rules.mass[nodes + node]
+        count = scratch.node_counts[node]
+        weight = rules.data[rules.table[attribute, WEIGHT] + node]
+        mass = rules.data[rules.table[attribute, MASS] + node]
         b += weight * mass
         if rules.n * count > size * mass:
             a += weight * count
@@ -175,25 +172,34 @@ def within(a: int, b: int, n: int, s: int, over: int, under: int, denominator: i
 
 
 @kernel
+def largest_sum(scratch: Scratch, distinct: int, places: int) -> int:
+    """The sum of the `places` largest counts, the next largest found in each pass."""
+    total, before, before_at = 0, 2**62, -1
+    for _ in range(min(places, distinct)):
+        best, best_at = 0, -1
+        for place in range(distinct):
+            count = scratch.counts[scratch.touched[place]]
+            if count > best and (count < before or (count == before and place > before_at)):
+                best, best_at = count, place
+        total += best
+        before, before_at = best, best_at
+    return total
+
+
+@kernel
 def diverse(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> int:
     """Is the counted class as diverse as asked? An entropy too near its bound is not decided here."""
-    if distinct < rules.distinct[attribute]:
+    if distinct < rules.table[attribute, DISTINCT]:
         return NO
     most = 0
     for place in range(distinct):
         most = max(most, scratch.counts[scratch.touched[place]])
-    if (
-        rules.frequency_over[attribute]
-        and most * rules.frequency_over[attribute] > size * rules.frequency_under[attribute]
-    ):
+    over, under = rules.table[attribute, FREQUENCY_OVER], rules.table[attribute, FREQUENCY_UNDER]
+    if over and most * over > size * under:
         return NO
-    if rules.recursive_l[attribute]:
-        counts = np.empty(distinct, np.int64)
-        for place in range(distinct):
-            counts[place] = scratch.counts[scratch.touched[place]]
-        counts.sort()
-        rest = counts[: max(distinct - rules.recursive_l[attribute] + 1, 0)].sum()
-        if most * rules.recursive_under[attribute] >= rest * rules.recursive_over[attribute]:
+    if rules.table[attribute, RECURSIVE_L]:
+        rest = size - largest_sum(scratch, distinct, rules.table[attribute, RECURSIVE_L] - 1)
+        if most * rules.table[attribute, RECURSIVE_UNDER] >= rest * rules.table[attribute, RECURSIVE_OVER]:
             return NO
     if rules.entropy[attribute] >= 0:
         spread = 0.0
@@ -225,19 +231,18 @@ def holds(
     Columns of `rows` from `first_code` on hold the codes of the attributes.
     """
     verdict = YES
-    for attribute in range(len(rules.form)):
+    for attribute in range(len(rules.table)):
         distinct, size = count_side(rows, start, stop, axis, cut, left, first_code + attribute, scratch)
         answer = diverse(rules, attribute, scratch, distinct, size)
-        if answer != NO and rules.form[attribute] == OTHER:
+        if answer != NO and rules.table[attribute, FORM] == OTHER:
             answer = ASK
-        elif answer != NO and rules.form[attribute] != NONE:
-            if rules.form[attribute] == LINE:
+        elif answer != NO and rules.table[attribute, FORM] != NONE:
+            if rules.table[attribute, FORM] == LINE:
                 a, b = line_terms(rules, attribute, scratch, distinct, size)
             else:
                 a, b = tree_terms(rules, attribute, scratch, distinct, size)
-            close = within(
-                a, b, rules.n, size, rules.t_over[attribute], rules.t_under[attribute], rules.denominator[attribute]
-            )
+            over, under = rules.table[attribute, T_OVER], rules.table[attribute, T_UNDER]
+            close = within(a, b, rules.n, size, over, under, rules.table[attribute, DENOMINATOR])
             answer = NO if close == NO else max(answer, close)
         for place in range(distinct):
             scratch.counts[scratch.touched[place]] = 0

@@ -13,22 +13,19 @@ from tclose.kernels.compile import kernel
 DONE, PAUSED, ASKED = 0, 1, 2
 # What `state` holds between calls.
 N_STACK, N_CLASSES, VERDICT, START, STOP, CANDIDATE, AXIS, CUT = range(8)
+# Columns of the table of costs: whether it is a tree, the place for missing values, where in `data` its
+# lows and highs begin (a line) or its sparse table does (a tree), and the entries of that a level.
+IS_TREE, LAST, LOWS, HIGHS, LEVELS, WIDTH = range(6)
 
 Rows = NDArray[np.int32]
 Integers = NDArray[np.int64]
 
 
 class Costs(NamedTuple):
-    """The axes as arrays: what a span of places costs, each axis laid after the other."""
+    """What a span of places costs on each axis: `table` says where in `data` an axis begins."""
 
-    tree: NDArray[np.bool_]
-    last: Integers  # the place for missing values
-    start: Integers  # where the axis begins in lows and highs
-    lows: NDArray[np.float64]
-    highs: NDArray[np.float64]
-    table_start: Integers  # where it begins in table
-    width: Integers  # entries of table a level
-    table: NDArray[np.float64]  # level j at i: the largest of 2^j gap costs from i on
+    table: Integers  # one row an axis, its columns named above
+    data: NDArray[np.float64]  # ends of intervals, or sparse tables: at level j and i the largest of 2^j gaps from i on
 
 
 class Room(NamedTuple):
@@ -44,23 +41,24 @@ class Room(NamedTuple):
 @kernel
 def span_cost(costs: Costs, axis: int, low: int, high: int) -> float:
     """The loss of a span: highs[high] - lows[low] on a line, the largest gap within it on a tree."""
-    if low == high and (costs.tree[axis] or low == costs.last[axis]):
+    last = costs.table[axis, LAST]
+    if not costs.table[axis, IS_TREE]:
+        if high == last:
+            return 0.0 if low == last else 1.0
+        return float(costs.data[costs.table[axis, HIGHS] + high] - costs.data[costs.table[axis, LOWS] + low])
+    if low == high:
         return 0.0
-    if not costs.tree[axis]:
-        if high == costs.last[axis]:
-            return 1.0
-        return float(costs.highs[costs.start[axis] + high] - costs.lows[costs.start[axis] + low])
     level, length = 0, high - low
     while 2 << level <= length:
         level += 1
-    row = costs.table_start[axis] + level * costs.width[axis]
-    return float(max(costs.table[row + low], costs.table[row + high - (1 << level)]))
+    row = costs.table[axis, LEVELS] + level * costs.table[axis, WIDTH]
+    return float(max(costs.data[row + low], costs.data[row + high - (1 << level)]))
 
 
 @kernel
 def axis_order(rows: Rows, start: int, stop: int, costs: Costs) -> tuple[NDArray[np.int64], Rows]:
     """The axes on which the class is not a single place, widest first, and the lowest and highest places."""
-    n_axes = len(costs.tree)
+    n_axes = len(costs.table)
     ends = np.empty((2, n_axes), np.int32)
     for axis in range(n_axes):
         ends[0, axis] = ends[1, axis] = rows[start, axis]
@@ -124,20 +122,20 @@ def median_cuts(
     found = count_places(rows, start, stop, axis, low, high, room)
     size, left = stop - start, 0
     widest = span_cost(costs, axis, low, high)
-    best = np.full(2, -1, np.int64)
-    balance = np.full(2, size + 1, np.int64)
+    between, anywhere = -1, -1
+    between_by, anywhere_by = size + 1, size + 1  # how uneven the best cuts so far are
     for place in range(found - 1):
         left += room.counts[place]
         if left < k or size - left < k:
             continue
         uneven = abs(2 * left - size)
-        if uneven < balance[1]:
-            balance[1], best[1] = uneven, room.places[place]
-        if not costs.tree[axis] or uneven >= balance[0]:
+        if uneven < anywhere_by:
+            anywhere_by, anywhere = uneven, room.places[place]
+        if not costs.table[axis, IS_TREE] or uneven >= between_by:
             continue
         if span_cost(costs, axis, room.places[place], room.places[place + 1]) == widest:
-            balance[0], best[0] = uneven, room.places[place]
-    return best[0], best[1]
+            between_by, between = uneven, room.places[place]
+    return between, anywhere
 
 
 @kernel
@@ -146,15 +144,19 @@ def divide(rows: Rows, index: Integers, start: int, stop: int, axis: int, cut: i
     left, right = start, 0
     for row in range(start, stop):
         if rows[row, axis] <= cut:
-            rows[left] = rows[row]
+            for column in range(rows.shape[1]):
+                rows[left, column] = rows[row, column]
             index[left] = index[row]
             left += 1
         else:
-            room.rows[right] = rows[row]
+            for column in range(rows.shape[1]):
+                room.rows[right, column] = rows[row, column]
             room.rows_from[right] = index[row]
             right += 1
-    rows[left:stop] = room.rows[:right]
-    index[left:stop] = room.rows_from[:right]
+    for row in range(right):
+        for column in range(rows.shape[1]):
+            rows[left + row, column] = room.rows[row, column]
+        index[left + row] = room.rows_from[row]
     return left
 
 
@@ -168,7 +170,7 @@ def advance(
     A class takes the first cut, over its axes from the widest on, whose sides both hold.
     `state` carries what is under way from call to call; see the names above.
     """
-    n_axes = len(costs.tree)
+    n_axes = len(costs.table)
     while state[N_STACK] > 0 or state[VERDICT] != ASK:
         resumed = state[VERDICT] != ASK
         if not resumed:
