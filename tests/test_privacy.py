@@ -1,0 +1,135 @@
+"""What must not get out: by memory, by the certificate, by errors, by the order of rows."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import tclose
+from tclose.datasets import hospital
+from tclose.frames import read
+from tclose.schema import Schema
+from tclose.verify import verify
+
+SECRET = "a secret that is longer than twelve bytes"
+
+
+def patients(n: int = 60) -> pl.DataFrame:
+    rng = np.random.default_rng(4)
+    return pl.DataFrame(
+        {
+            "name": [f"person number {row} with a long name" for row in range(n)],
+            "age": rng.integers(20, 60, n),
+            "note": [f"a long enough diagnosis number {number}" for number in rng.integers(0, 4, n)],
+        }
+    )
+
+
+def schema(**keys: Any) -> Schema:
+    base: dict[str, Any] = {
+        "k": 5,
+        "identifiers": ["name"],
+        "quasi": {"age": {"kind": "numeric"}},
+        "sensitive": {"note": {"distance": "equal", "t": 0.9}},
+    }
+    return Schema.from_dict(base | keys)
+
+
+def test_dropped_rows_leave_nothing_in_memory_that_goes_out() -> None:
+    frame = patients()
+    frame = frame.with_columns(
+        note=frame["note"].set(pl.int_range(60, eager=True) == 7, SECRET),
+        age=frame["age"].set(pl.int_range(60, eager=True) == 7, None),
+    )
+    release = tclose.anonymize(frame, schema(missing="drop"))
+    for table in (release.table, release.aligned()):
+        stream = io.BytesIO()
+        table.write_ipc(stream)
+        for raw in (stream.getvalue(), pickle.dumps(table)):
+            assert SECRET.encode() not in raw
+            assert b"person number" not in raw
+    arrow = tclose.anonymize(frame.to_arrow(), schema(missing="drop")).table
+    assert SECRET.encode() not in pickle.dumps(arrow)
+
+
+def test_memory_does_not_tell_the_order_of_the_input() -> None:
+    """Values of a text column lie in memory sorted, whatever the order of the rows."""
+    release = tclose.anonymize(patients(), schema())
+    stream = io.BytesIO()
+    release.table.write_ipc(stream)
+    raw = stream.getvalue()
+    places = [raw.index(value.encode()) for value in release.table["note"].unique().sort()]
+    assert places == sorted(places)
+    assert all(raw.count(value.encode()) == 1 for value in release.table["note"].unique())
+
+
+def test_the_loss_tells_nothing_about_hidden_extremes() -> None:
+    hidden = {"age": {"kind": "numeric", "step": 5, "bottom": 25, "top": 50}}
+    told = set()
+    for youngest, oldest in ((20, 60), (18, 97), (3, 113)):
+        ages = patients()["age"].set(pl.int_range(60, eager=True) == 0, youngest)
+        ages = ages.set(pl.int_range(60, eager=True) == 1, oldest)
+        release = tclose.anonymize(patients().with_columns(age=ages), schema(quasi=hidden))
+        assert not set(release.table["age"].to_list()) & {str(youngest), str(oldest)}
+        told.add(json.dumps({key: release.certificate[key] for key in ("loss", "reached", "classes")}))
+    assert len(told) == 1
+
+
+def test_the_loss_of_means_is_not_certified() -> None:
+    release = tclose.anonymize(patients(), schema(quasi={"age": {"kind": "numeric", "publish": "mean"}}))
+    assert release.certificate["loss"] is None
+    assert 0 < release.loss < 1
+
+
+def test_a_star_that_spells_missing_is_still_a_released_value() -> None:
+    frame = pl.DataFrame({"age": [None] * 4 + ["*"] * 4, "note": list("aabb") + list("abbb")})
+    found = verify(read(frame), schema(k=2, missing="category", missing_values=["*"], identifiers=[]))
+    assert (found.classes, found.k) == (2, 4)
+
+
+def test_errors_carry_no_trace_of_other_libraries() -> None:
+    mixed = pd.DataFrame({"name": "x", "age": [1, "SECRETCELL"], "note": "y"})
+    with pytest.raises(tclose.TableError) as caught:
+        tclose.anonymize(mixed, schema())
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert "SECRETCELL" not in str(error)
+        error = error.__cause__ or error.__context__
+
+
+def test_classes_in_different_tails_stay_apart() -> None:
+    ages = [1] * 10 + [50] * 10 + [99] * 10
+    frame = pl.DataFrame({"age": ages, "note": list("ab") * 15})
+    bounds = {"age": {"kind": "numeric", "bottom": 10, "top": 90, "publish": "bounds"}}
+    release = tclose.anonymize(frame, schema(quasi=bounds, identifiers=[]))
+    assert release.measured.classes == 3
+    assert set(release.table.select("age_low", "age_high").rows()) == {(None, 10), (50, 50), (90, None)}
+    assert tclose.assess(release.table, schema(quasi=bounds, identifiers=[])).classes == 3
+
+
+def test_a_time_limit_also_holds_where_every_cut_is_asked_about() -> None:
+    frame, made = hospital(4_000, seed=1)
+    keys = made.as_dict()
+    keys["sensitive"] = {"diagnosis": {"distance": "equal", "t": "12345678901/100000000000"}}
+    keys["identifiers"] = [c for c in frame.columns if c not in (*keys["quasi"], "diagnosis")]
+    with pytest.warns(tclose.HighLossWarning):
+        release = tclose.anonymize(frame, Schema.from_dict(keys), time=0, allow_single_class=True)
+    assert release.certificate["method"]["stopped_early"]
+
+
+def test_long_fractions_are_exact_too(tmp_path: Path) -> None:
+    """A t of many digits is beyond the kernels, and decided by Python's integers."""
+    frame = patients()
+    loose = tclose.anonymize(frame, schema(sensitive={"note": {"distance": "equal", "t": 0.3}}))
+    nearly = {"note": {"distance": "equal", "t": "300000000000001/1000000000000000"}}
+    same = tclose.anonymize(frame, schema(sensitive=nearly))
+    assert np.array_equal(loose.classes, same.classes)
+    same.write(tmp_path / "release.parquet")
