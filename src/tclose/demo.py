@@ -14,7 +14,7 @@ from tclose.pipeline import anonymize, assess
 from tclose.release import certificate_path
 from tclose.schema import Schema
 
-SHOWN = ("patient_id", "age", "sex", "zip", "admission_date", "ethnicity", "diagnosis", "charge")
+SHOWN = ("patient_id", "age", "sex", "zip", "admission_date", "diagnosis", "charge")
 
 
 def run(rows: int, folder: Path, seed: int, tell: Callable[[str, float | None, float | None], None]) -> None:
@@ -67,7 +67,7 @@ def _rows(title: str, frame: pl.DataFrame) -> Table:
     columns = [name for name in SHOWN if name in frame.columns]
     table = Table(title=title, title_justify="left")
     for name in columns:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, no_wrap=name != "diagnosis")
     for row in frame.select(columns).iter_rows():
         table.add_row(*("" if value is None else str(value) for value in row))
     return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +16,7 @@ from tclose.infer import guess_distance, guess_kind
 
 MARKERS = ("?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "NaN", "nan", "-", ".", "unknown", "Unknown")
 NEARLY_UNIQUE = 0.95
+WORTH_SAYING = 0.0005
 SAMPLE = 100_000
 MOST_COLUMNS = 16
 
@@ -82,7 +84,7 @@ def _ranking(frame: pl.DataFrame, columns: list[str]) -> list[str]:
     lines = [f"# Which columns single rows out: the share of {of} rows that are alone in their combination."]
     for size in (1, 2, 3):
         for share, names in [entry for entry in ranked if len(entry[1]) == size][:5]:
-            if share > 0:
+            if share >= WORTH_SAYING:
                 lines.append(f"#   {share:6.1%}  {' + '.join(map(_comment, names))}")
     return [*lines, ""]
 
@@ -93,13 +95,12 @@ def _missing(frame: pl.DataFrame) -> list[str]:
     empty = sum(clean(frame[name], (), numeric=False).null_count() > 0 for name in frame.columns)
     if not markers and not empty:
         return []
-    lines = [f"# {empty} columns have empty values. What shall a missing value be?"]
+    lines = [f"# {empty} columns have empty values."] if empty else []
+    lines += ["# What shall a missing value be?"]
     lines += ['# missing = "category"  # a value of its own; or "drop" its row; or "error"']
     if markers:
-        lines.append("# These may also mean missing (take the # off for those that do):")
-        lines.append(
-            "# " + tomli_w.dumps({"missing_values": markers}, multiline_strings=False).replace("\n", "").strip()
-        )
+        lines.append("# These may mean missing too; take the # off and keep those that do:")
+        lines.append(f"# missing_values = {json.dumps(markers)}")
     return [*lines, ""]
 
 
