@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json as jsonlib
 import os
 import sys
@@ -94,7 +95,7 @@ def anonymize(
     method = method or DEFAULT
     if method not in REGISTRY:
         raise typer.BadParameter(f"there is no method '{method}'. Known: {', '.join(REGISTRY)}.")
-    _check_targets(data, output, record)
+    _check_targets([data, schema], output, record)
     settled = _override(Schema.load(schema), k, t or [])
     with _progress() as tell:
         release = anonymize(
@@ -163,6 +164,9 @@ def demo(
 
 def main() -> None:
     """Run the command line; every failure is a message and an exit code, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name that the terminal cannot show must not stop anything
+            stream.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -175,7 +179,8 @@ def main() -> None:
     except OSError as error:
         if isinstance(error, BrokenPipeError):  # the reader of stdout went away
             os._exit(1)
-        _say(f"Error: {error.strerror or type(error).__name__}{f': {error.filename}' if error.filename else ''}.")
+        where = f": {Path(error.filename).name}" if error.filename else ""
+        _say(f"Error: {error.strerror or type(error).__name__}{where}.")
         sys.exit(1)
     except Exception as error:
         if os.environ.get("TCLOSE_DEBUG"):
@@ -189,7 +194,7 @@ def _say(message: str) -> None:
     print(message, file=sys.stderr)
 
 
-def _check_targets(data: Path, output: Path, record: Path | None) -> None:
+def _check_targets(inputs: list[Path], output: Path, record: Path | None) -> None:
     """Find out before any work what could not be written."""
     from tclose.frames import suffix_of
     from tclose.release import certificate_path
@@ -200,8 +205,8 @@ def _check_targets(data: Path, output: Path, record: Path | None) -> None:
             raise typer.BadParameter(f"there is no folder '{path.parent}'.")
         if path.is_dir():
             raise typer.BadParameter(f"'{path}' is a folder.")
-    if len({os.path.realpath(path) for path in (*targets, data)}) <= len(targets):
-        raise typer.BadParameter("input, output, certificate and record must be different files.")
+    if len({os.path.realpath(path) for path in (*targets, *inputs)}) < len(targets) + len(inputs):
+        raise typer.BadParameter("table, schema, output, certificate and record must be different files.")
     try:
         suffix_of(output)
     except TcloseError as error:

@@ -70,7 +70,7 @@ class Reader:
         elif column.dtype.is_numeric():
             numbers = column.cast(pl.Float64)
         else:
-            raise TableError(f"Column '{column.name}' holds {column.dtype}, not numbers. Give it another kind.")
+            raise TableError(f"Column '{column.name}' is of type {type_name(column)}, not numbers. Give it another kind.")
         values = numbers.to_numpy()
         infinite = np.isinf(values)
         if infinite.any():
@@ -96,7 +96,7 @@ class Reader:
         if isinstance(column.dtype, pl.Datetime):
             return column.dt.date()
         if column.dtype not in (pl.String, pl.Null):
-            raise TableError(f"Column '{column.name}' holds {column.dtype}, not dates. Give it another kind.")
+            raise TableError(f"Column '{column.name}' is of type {type_name(column)}, not dates. Give it another kind.")
         dates = guarded(
             f"Column '{column.name}': the `format` of its dates is not usable",
             lambda: column.cast(pl.String).str.strip_chars().str.to_date(form or "%Y-%m-%d", strict=False),
@@ -119,9 +119,9 @@ class Reader:
             return column
         if column.dtype.is_float():
             return float_texts(column)
+        problem = f"Column '{column.name}' is of type {type_name(column)}, which has no categories"
         if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
-            raise TableError(f"Column '{column.name}' holds {column.dtype}, which has no categories. Flatten it first.")
-        problem = f"Column '{column.name}' holds {column.dtype}, which has no categories"
+            raise TableError(f"{problem}. Flatten it first.")
         return guarded(problem, lambda: column.cast(pl.String))
 
 
@@ -136,6 +136,11 @@ def float_texts(column: pl.Series) -> pl.Series:
     distinct = column.drop_nulls().unique()
     labels = pl.Series([plain(Decimal(value)) for value in distinct.cast(pl.String)], dtype=pl.String)
     return column.replace_strict(distinct, labels, return_dtype=pl.String) if len(distinct) else column.cast(pl.String)
+
+
+def type_name(column: pl.Series) -> str:
+    """The type of a column without its parameters, among which may be values."""
+    return column.dtype.base_type().__name__
 
 
 def codes_of(labels: pl.Series, distinct: pl.Series) -> NDArray[np.int32]:

@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.axes import Axis
+from tclose.builders import Dates, Intervals
 from tclose.columns import Reader, clean
 from tclose.distances import Form
 from tclose.errors import TableError
@@ -103,6 +104,10 @@ class EncodedTable:
 def check_columns(frame: pl.DataFrame, schema: Schema) -> None:
     """Every column of the table has a role, and every role a column."""
     roles = schema.columns
+    if not set(roles) & set(frame.columns):  # what stands for names may be the first row
+        raise TableError(
+            "The table has none of the columns the schema names. Is its first line a header, and is `delimiter` right?"
+        )
     unnamed = [name for name in frame.columns if name not in roles]
     if unnamed:
         raise TableError(
@@ -167,7 +172,10 @@ def encode_sensitive(
 def select_rows(source: Source, schema: Schema) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Apply the policy for missing values and check units; quasi and sensitive columns come back cleaned."""
     check_columns(source.frame, schema)
-    columns = {quasi.column: quasi.kind in ("numeric", "date") for quasi in schema.quasi}
+    columns = {
+        quasi.column: quasi.kind in ("numeric", "date") or isinstance(quasi.hierarchy, Intervals | Dates)
+        for quasi in schema.quasi
+    }
     columns |= {
         sensitive.column: sensitive.distance == "numeric" or (sensitive.distance == "ordered" and not sensitive.order)
         for sensitive in schema.sensitive
@@ -199,7 +207,7 @@ def select_rows(source: Source, schema: Schema) -> tuple[pl.DataFrame, NDArray[n
 def _check_unit(frame: pl.DataFrame, schema: Schema) -> None:
     if schema.unit is None:
         return
-    units = frame[schema.unit]
+    units = clean(frame[schema.unit], schema.missing_values, numeric=False)
     distinct = units.n_unique()
     if units.null_count():
         raise TableError(f"Column '{schema.unit}' is the unit, and is missing in {units.null_count()} rows.")

@@ -59,7 +59,7 @@ def guarded(problem: str, action: Callable[[], Result], kind: type[TcloseError] 
     try:
         return action()
     except (TcloseError, OSError) as error:
-        caught: Exception = error
+        caught: Exception = kind(str(error)) if isinstance(error, TableError) else error
     except ModuleNotFoundError as error:
         caught = MissingExtraError(error.name or "pyarrow", "pandas", "Reading this dataframe")
     except Exception as error:
@@ -155,21 +155,23 @@ def _check_names(names: list[Any]) -> None:
 
 
 def _stream_digest(frame: pl.DataFrame) -> str:
-    sink: Any = _HashSink()
+    sink: Any = HashSink()
     frame.write_ipc_stream(sink)
     return str(sink.hash.hexdigest())
 
 
-class _HashSink(io.RawIOBase):
+class HashSink(io.RawIOBase):
     """A file that keeps only the hash of what is written to it."""
 
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
 
     def writable(self) -> bool:
+        """Yes."""
         return True
 
     def write(self, data: Any) -> int:
+        """Take the bytes into the hash."""
         self.hash.update(data)
         return len(data)
 
@@ -182,7 +184,11 @@ def file_digest(path: Path) -> str:
 
 def _read_file(path: Path, delimiter: str, encoding: str) -> Source:
     suffix = suffix_of(path)
-    if not path.is_file():
+    try:
+        found = path.is_file()
+    except (OSError, ValueError):  # a name that the system does not take
+        found = False
+    if not found:
         raise TableError(f"'{path}' is not a file.")
     restore: Callable[[pl.DataFrame], Any] = lambda frame: frame  # noqa: E731
     if suffix == ".parquet":
@@ -221,8 +227,9 @@ def _read_csv(path: Path, delimiter: str, encoding: str, zipped: bool) -> tuple[
         "does not say its `encoding`",
         lambda: pl.read_csv(data, infer_schema=False, separator=delimiter, empty_string_is_null=False),
     )
-    if frame.columns != header or len(frame) != records:
+    if [name.replace('""', '"') for name in frame.columns] != header or len(frame) != records:
         raise TableError(f"'{path.name}' is not a readable CSV file: its lines do not fit its header.")
+    frame.columns = header  # doubled quotes are undone here, and not by the reader
     return frame, ("line", 2) if records + 1 == lines else ("record", 1)
 
 

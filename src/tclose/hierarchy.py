@@ -134,8 +134,8 @@ class Hierarchy:
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text, or its name is no name"
             raise SchemaError(f"Hierarchy file '{path}' cannot be read: {reason}.") from None
         try:
             reader = csv.reader(io.StringIO(text), delimiter=";")

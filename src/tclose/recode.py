@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.axes import Axis, SpanAxis, TreeAxis
-from tclose.columns import codes_of, float_texts
+from tclose.columns import codes_of, float_texts, type_name
 from tclose.decimals import text
 from tclose.encode import EncodedTable
 from tclose.errors import TableError
@@ -69,7 +69,7 @@ def _own(column: pl.Series) -> pl.Series:
     if column.dtype in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
     if column.dtype.is_nested() or column.dtype == pl.Object:
-        raise TableError(f"Column '{column.name}' holds {column.dtype}, which cannot be released. Flatten it first.")
+        raise TableError(f"Column '{column.name}' is of type {type_name(column)}. Flatten it before it is released.")
     if column.dtype not in (pl.String, pl.Binary):
         return column
     distinct = column.drop_nulls().unique().sort()

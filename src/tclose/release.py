@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
+import hashlib
 import json
 import os
 import platform
+import re
 import secrets
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,14 +19,14 @@ from fractions import Fraction
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.errors import TcloseError, VerificationError
-from tclose.frames import Source, file_digest, guarded, read, suffix_of
+from tclose.errors import TableError, VerificationError
+from tclose.frames import HashSink, Source, file_digest, guarded, read, suffix_of
 from tclose.schema import Schema
 from tclose.verify import Measured, fraction, verify
 
@@ -149,29 +153,43 @@ class Release:
         path = Path(path)
         suffix = suffix_of(path)
         _check_targets(path, record)
-        started = time.perf_counter()
+        frame = self._frame if keep_order else self._shuffled
         with _temporary(path, suffix) as temporary, _temporary(certificate_path(path)) as beside:
-            frame = self._frame if keep_order else self._shuffled
-            problem = f"The release cannot be written as {suffix}"
-            guarded(problem, lambda: _write_frame(frame, temporary, suffix, self.schema), TcloseError)
+            started = time.perf_counter()
+            guarded(
+                f"The release cannot be written as {suffix}",
+                lambda: _write_frame(frame, temporary, suffix, self.schema),
+            )
             self.record.seconds["write"] = time.perf_counter() - started
             started = time.perf_counter()
-            found = verify(read(temporary, self.schema.delimiter), self.schema)
-            if found.as_dict() != self.measured.as_dict():
-                raise VerificationError(
-                    "The written file does not hold what was to be released; nothing is left of it."
-                )
+            self._check_written(frame, temporary, suffix)
             self.record.seconds["verify"] = self.record.seconds.get("verify", 0.0) + time.perf_counter() - started
             fields = {**self.certificate.fields, "file": path.name, "sha256": file_digest(temporary)}
             beside.write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-            os.chmod(beside, 0o666 & ~_umask())
-            os.chmod(temporary, 0o666 & ~_umask())
-            # The certificate goes first, so that there is no release without one.
-            _put(beside, certificate_path(path))
-            _put(temporary, path)
+            for file in (temporary, beside):
+                os.chmod(file, 0o666 & ~_umask())
+            _put_both(temporary, path, beside, certificate_path(path))
         if record is not None:
             self.record.write(record)
         return Certificate(fields)
+
+    def _check_written(self, frame: pl.DataFrame, path: Path, suffix: str) -> None:
+        """The file holds exactly what was to be released, and keeps its promise by itself."""
+        problem = "The written file does not hold what was to be released; nothing is left of it"
+        try:
+            written = read(path, self.schema.delimiter)
+            found = verify(written, self.schema)
+        except TableError:
+            raise VerificationError(f"{problem}.") from None
+        if suffix == ".parquet":
+            same = written.frame.equals(frame)
+        else:
+            expected = HashSink()
+            frame.write_csv(cast(Any, expected), **_csv_options(frame, self.schema))
+            with gzip.open(path) if suffix == ".csv.gz" else path.open("rb") as file:
+                same = hashlib.file_digest(cast(Any, file), "sha256").hexdigest() == expected.hash.hexdigest()
+        if not same or found.as_dict() != self.measured.as_dict():
+            raise VerificationError(f"{problem}.")
 
 
 def _check_targets(path: Path, record: Path | str | None) -> None:
@@ -236,18 +254,28 @@ def certify(
     return Certificate(fields)
 
 
+def _csv_options(frame: pl.DataFrame, schema: Schema) -> dict[str, Any]:
+    # In a single column an empty value would be an empty line, which many readers skip.
+    return {"separator": schema.delimiter, "quote_style": "always" if len(frame.columns) == 1 else "necessary"}
+
+
 def _write_frame(frame: pl.DataFrame, path: Path, suffix: str, schema: Schema) -> None:
-    if suffix == ".parquet":
-        frame.write_parquet(path, compression="zstd", compression_level=1)
+    try:
+        if suffix == ".parquet":
+            frame.write_parquet(path, compression="zstd", compression_level=1)
+        else:
+            compression: Any = "gzip" if suffix == ".csv.gz" else "uncompressed"
+            options = _csv_options(frame, schema)
+            frame.write_csv(path, compression=compression, check_extension=False, **options)
+    except Exception as error:
+        # What the system said, such as that the disk is full, stands only in the message.
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        reason = int(number.group(1))
+    else:
         return
-    frame.write_csv(
-        path,
-        separator=schema.delimiter,
-        compression="gzip" if suffix == ".csv.gz" else "uncompressed",
-        check_extension=False,
-        # In a single column an empty value would be an empty line, which many readers skip.
-        quote_style="always" if len(frame.columns) == 1 else "necessary",
-    )
+    raise OSError(reason, os.strerror(reason), str(path))
 
 
 @contextlib.contextmanager
@@ -258,8 +286,7 @@ def _temporary(path: Path, suffix: str = "") -> Any:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield temporary
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
+        _remove(temporary)
 
 
 def _put(temporary: Path, path: Path) -> None:
@@ -273,6 +300,35 @@ def _put(temporary: Path, path: Path) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _put_both(release: Path, path: Path, certificate: Path, beside: Path) -> None:
+    """Replace a release and its certificate; on failure both are as before.
+
+    The old certificate goes first and the new one comes last: whenever the process is killed,
+    what stands there is a whole release, with its own certificate or with none.
+    """
+    with _temporary(path) as old_release, _temporary(beside) as old_certificate:
+        pairs = ((path, old_release), (beside, old_certificate))
+        kept = [(target, backup) for target, backup in pairs if target.exists()]
+        for target, backup in kept:
+            shutil.copy2(target, backup)
+        try:
+            _remove(beside)
+            _put(release, path)
+            _put(certificate, beside)
+        except BaseException:
+            for target, backup in pairs:
+                if (target, backup) in kept:
+                    os.replace(backup, target)
+                else:
+                    _remove(target)
+            raise
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
 
 
 def _umask() -> int:

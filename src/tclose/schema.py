@@ -72,7 +72,7 @@ class Schema:
             yield "decimal must be '.' or ',', and not the delimiter."
         try:
             "".encode(self.encoding)
-        except LookupError:
+        except (LookupError, ValueError):
             yield "encoding is not known to Python. Use utf-8, latin-1, cp1252 or another."
         for quasi in self.quasi if self.recode == "suppress" else ():
             if quasi.publish != "interval" or any(limit is not None for limit in (quasi.step, quasi.bottom, quasi.top)):

@@ -17,6 +17,8 @@ from tclose.hierarchy import Hierarchy
 
 Number = Decimal | int | float
 KINDS = ("numeric", "categorical", "date", "text", "digits")
+LARGEST = Decimal(10) ** 300
+LONGEST_STEP = 1_000_000  # days
 PUBLISH = ("interval", "bounds", "mean")
 
 
@@ -92,7 +94,7 @@ class Quasi:
                 raise SchemaError(f"{where}: 'step' must be a number.")
             one_of(self.step, PERIODS, where, "step")
         elif self.step is not None:
-            if self.kind == "date" and not is_whole(self.step):
+            if self.kind == "date" and not (is_whole(self.step) and self.step <= LONGEST_STEP):
                 raise SchemaError(f"{where}: 'step' must be a whole number of days, or one of {', '.join(PERIODS)}.")
             if not _is_number(self.step) or not self.step > 0:
                 raise SchemaError(f"{where}: 'step' must be above 0.")
@@ -180,7 +182,8 @@ class Sensitive:
         where = f"[sensitive.{self.column}]"
         one_of(self.distance, NAMES, where, "distance")
         if self.t is not None and not 0 <= self.t <= 1:
-            raise SchemaError(f"{where}: t must be from 0 to 1, and is {float(self.t):g}.")
+            shown = f", and is {float(self.t):g}" if abs(self.t) < LARGEST else ""
+            raise SchemaError(f"{where}: t must be from 0 to 1{shown}.")
         owners = {"hierarchy": "hierarchical", "matrix": "matrix", "range": "numeric", "order": "ordered"}
         owners |= {"bins": "ordered", "edges": "ordered"}
         for key, owner in owners.items():
@@ -210,7 +213,9 @@ def one_of(given: object, allowed: Sequence[str], where: str, key: str) -> None:
 
 
 def _is_number(given: object) -> bool:
-    return isinstance(given, int | float | Decimal) and not isinstance(given, bool) and Decimal(given).is_finite()
+    if not isinstance(given, int | float | Decimal) or isinstance(given, bool):
+        return False
+    return Decimal(given).is_finite() and abs(Decimal(given)) < LARGEST
 
 
 def is_whole(given: object) -> bool:

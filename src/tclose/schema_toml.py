@@ -36,6 +36,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise SchemaError(f"Schema '{path}' is not UTF-8 text.") from None
     except tomllib.TOMLDecodeError as error:
         raise SchemaError(f"Schema '{path}' is not valid TOML: {error}.") from None
+    except RecursionError:
+        raise SchemaError(f"Schema '{path}' is nested too deeply.") from None
 
 
 def parse(keys: Mapping[str, Any], base: Path, known: list[str]) -> tuple[dict[str, Any], list[str]]:
@@ -151,13 +153,15 @@ def _located(where: str, action: Callable[[], Found]) -> Found:
         return action()
     except SchemaError as error:
         raise SchemaError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
+    except RecursionError:
+        raise SchemaError(f"{where}: it is nested too deeply.") from None
 
 
 def _hierarchy(given: object, base: Path, where: str) -> Hierarchy | Builder:
     if isinstance(given, Hierarchy):
         return given
     if isinstance(given, str):
-        return Hierarchy.read(base / given, str((base / given).resolve()))
+        return Hierarchy.read(base / given, os.path.abspath(base / given))
     if isinstance(given, Mapping) and isinstance(given.get("build"), str):
         return builder_from_dict(given, where)
     if isinstance(given, Mapping) and given:
@@ -169,11 +173,11 @@ def _matrix(given: object, base: Path, where: str) -> Matrix:
     if isinstance(given, Matrix):
         return given
     if isinstance(given, str):
-        return Matrix.read(base / given, str((base / given).resolve()))
+        return Matrix.read(base / given, os.path.abspath(base / given))
     if isinstance(given, Mapping) and set(given) == {"values", "costs"} and _is_texts(given["values"]):
         try:
             costs = [[float(cost) for cost in row] for row in given["costs"]]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise SchemaError(f"{where}: the costs of a matrix must be rows of numbers.") from None
         return Matrix(costs, tuple(given["values"]))
     raise SchemaError(f"{where}: matrix must be a file name, or a table with 'values' and 'costs'.")
@@ -251,7 +255,7 @@ def _plain(given: Any, base: Path) -> Any:
             for name, asked in given.items()
         }
     if isinstance(given, Hierarchy | Matrix) and given.source:
-        return Path(os.path.relpath(given.source, base.resolve())).as_posix()
+        return Path(os.path.relpath(given.source, base)).as_posix()
     if isinstance(given, Hierarchy):
         return given.nested()
     if isinstance(given, Matrix):

@@ -66,11 +66,11 @@ def _rank(reader: Reader, column: pl.Series, sensitive: Sensitive) -> tuple[Form
     if sensitive.edges is not None:
         groups = np.searchsorted(np.array([float(edge) for edge in sensitive.edges]), distinct, side="right")
         size = len(sensitive.edges) + 1
-    elif sensitive.bins is not None:
+    elif sensitive.bins is not None and sensitive.bins < len(inverse):  # else every value has a bin of its own
         # The rank of a value's first occurrence, over n, says which share of the rows lies below it.
         below = np.cumsum(counts) - counts
-        groups = np.unique(sensitive.bins * below // max(len(inverse), 1), return_inverse=True)[1]
-        size = int(groups[-1]) + 1 if len(groups) else 0
+        groups = np.unique(sensitive.bins * below // len(inverse), return_inverse=True)[1]
+        size = int(groups[-1]) + 1
     codes = np.full(len(values), -1, np.int32)
     codes[~missing] = groups[inverse]
     if sensitive.distance == "numeric":

@@ -50,7 +50,7 @@ class Matrix:
     def __post_init__(self) -> None:
         try:
             costs = np.array(self.costs, np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise SchemaError("A distance matrix must be rows of numbers, all of the same length.") from None
         _check_metric(costs)
         if self.values is not None and (len(self.values) != len(costs) or len(set(self.values)) != len(costs)):
@@ -63,11 +63,14 @@ class Matrix:
         path = Path(path)
         try:
             lines = [line for line in csv.reader(io.StringIO(path.read_text("utf-8-sig"))) if line]
-        except (OSError, UnicodeDecodeError):
+        except (OSError, ValueError, csv.Error):
             raise SchemaError(f"Matrix file '{path}' cannot be read as UTF-8 text.") from None
         if len(lines) < 2 or [line[0] for line in lines[1:]] != lines[0][1:]:
             raise SchemaError(f"Matrix file '{path.name}': the first line and the first column must name the values.")
-        return cls([line[1:] for line in lines[1:]], tuple(lines[0][1:]), source or str(path))
+        try:
+            return cls([line[1:] for line in lines[1:]], tuple(lines[0][1:]), source or str(path))
+        except SchemaError as error:
+            raise SchemaError(f"Matrix file '{path.name}': {error}") from None
 
     @property
     def domain(self) -> Sequence[str] | None:
