@@ -70,7 +70,7 @@ class Reader:
         elif column.dtype.is_numeric():
             numbers = column.cast(pl.Float64)
         else:
-            raise TableError(f"Column '{column.name}' is of type {type_name(column)}, not numbers. Give it another kind.")
+            raise TableError(f"Column '{column.name}' is of type {type_name(column)}, not numbers. Change its kind.")
         values = numbers.to_numpy()
         infinite = np.isinf(values)
         if infinite.any():
@@ -96,7 +96,7 @@ class Reader:
         if isinstance(column.dtype, pl.Datetime):
             return column.dt.date()
         if column.dtype not in (pl.String, pl.Null):
-            raise TableError(f"Column '{column.name}' is of type {type_name(column)}, not dates. Give it another kind.")
+            raise TableError(f"Column '{column.name}' is of type {type_name(column)}, not dates. Change its kind.")
         dates = guarded(
             f"Column '{column.name}': the `format` of its dates is not usable",
             lambda: column.cast(pl.String).str.strip_chars().str.to_date(form or "%Y-%m-%d", strict=False),
