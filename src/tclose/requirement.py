@@ -155,9 +155,10 @@ def _put_diversity(row: Integers, asked: Diversity) -> float:
     """Fill in what is asked of l, and return the logarithm of what is asked of entropy."""
     from tclose.kernels import closeness as columns
 
-    row[columns.DISTINCT] = asked.distinct or 0
+    row[columns.DISTINCT] = min(asked.distinct or 0, LARGEST)
     row[columns.FREQUENCY_OVER], row[columns.FREQUENCY_UNDER] = (asked.frequency or Fraction(0)).as_integer_ratio()
-    factor, row[columns.RECURSIVE_L] = asked.recursive or (Fraction(0), 0)
+    factor, place = asked.recursive or (Fraction(0), 0)
+    row[columns.RECURSIVE_L] = min(place, LARGEST)  # no class has so many values: it fails either way
     row[columns.RECURSIVE_OVER], row[columns.RECURSIVE_UNDER] = factor.as_integer_ratio()
     return -1.0 if asked.entropy is None else math.log(asked.entropy)
 
