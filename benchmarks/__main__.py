@@ -1,0 +1,38 @@
+"""Run the benchmarks named, or all: each prints a table and leaves its figures in benchmarks/results/."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks import assess, million, mondrian, startup
+from benchmarks.results import save, wait_for_quiet
+
+BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
+    "assess": assess.run,
+    "million": million.run,
+    "startup": startup.run,
+    "mondrian": mondrian.run,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(BENCHMARKS)}; all if none is given")
+    parser.add_argument("--wait", type=float, default=0.0, help="seconds to wait for other jobs to end, at most")
+    given = parser.parse_args()
+    unknown = [name for name in given.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"there is no benchmark {', '.join(unknown)}. Known: {', '.join(BENCHMARKS)}")
+    console = Console(width=110)
+    for name in given.names or BENCHMARKS:
+        console.rule(name)
+        load = wait_for_quiet(given.wait)
+        save(name, BENCHMARKS[name](console), load)
+
+
+if __name__ == "__main__":
+    main()

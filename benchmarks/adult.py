@@ -1,0 +1,43 @@
+"""The Adult table as the ARX example set has it, from the shared data beside the repository."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from benchmarks.results import ROOT
+from tclose import Schema
+
+DATA = ROOT.parent / "shared" / "data"
+TABLE = DATA / "adult.csv.gz"
+N_TRAINING = 32_561
+WITH_MISSING = ("workclass", "occupation", "native-country")
+COLUMNS = (
+    "sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation", "salary-class",
+)  # fmt: skip
+SCHOOL_ORDER = (
+    "Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad", "Some-college",
+    "Assoc-voc", "Assoc-acdm", "Bachelors", "Masters", "Prof-school", "Doctorate",
+)  # fmt: skip
+
+
+def is_there() -> bool:
+    return TABLE.is_file()
+
+
+def training_rows() -> pl.DataFrame:
+    """The complete rows of the training part, nine columns: 30,162 rows."""
+    table = pl.read_csv(TABLE, columns=list(COLUMNS), n_rows=N_TRAINING).select(COLUMNS)
+    return table.filter(pl.all_horizontal(pl.col(name) != "?" for name in WITH_MISSING))
+
+
+def schema(sensitive: str, distance: dict[str, Any], k: int) -> Schema:
+    """One of the nine columns sensitive, the others quasi-identifiers: age by number, the rest by hierarchy."""
+    quasi = {
+        name: {"kind": "numeric"} if name == "age" else {"kind": "categorical", "hierarchy": f"{name}.csv"}
+        for name in COLUMNS
+        if name != sensitive
+    }
+    keys = {"k": k, "quasi": quasi, "sensitive": {sensitive: distance}}
+    return Schema.from_dict(keys, base=DATA / "hierarchies" / "adult")
