@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 from rich.console import Console
@@ -66,25 +65,20 @@ def show_methods(methods: list[dict[str, str]]) -> None:
 
 
 def _attributes(measured: Measured, schema: Schema) -> Table:
-    table = Table("sensitive", "distance", "t reached", "t asked", "distinct l", "entropy l", "frequency l")
+    table = Table()
+    for heading in ("sensitive", "distance", "t", "asked", "l: distinct", "entropy", "frequency"):
+        table.add_column(heading, no_wrap=True)
     for sensitive in schema.sensitive:
         name = sensitive.column
-        reached = measured.t[name]
-        ok = sensitive.t is None or reached <= sensitive.t
-        color = "green" if ok else "red"
+        color = "green" if sensitive.t is None or measured.t[name] <= sensitive.t else "red"
         diversity = measured.l[name]
         table.add_row(
             escape(name),
             sensitive.distance,
-            f"[{color}]{float(reached):.4f}[/{color}]{_exactly(reached)}",
+            f"[{color}]{float(measured.t[name]):.4f}[/{color}]",
             "" if sensitive.t is None else f"{float(sensitive.t):g}",
             str(diversity.distinct),
             f"{diversity.entropy:.2f}",
             f"{float(diversity.frequency):.2f}",
         )
     return table
-
-
-def _exactly(value: Fraction | float) -> str:
-    """The fraction itself where it is short enough to read."""
-    return f" = {value}" if isinstance(value, Fraction) and value and value.denominator < 1000 else ""
