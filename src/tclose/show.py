@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -65,8 +66,10 @@ def show_methods(methods: list[dict[str, str]]) -> None:
 
 
 def _attributes(measured: Measured, schema: Schema) -> Table:
-    table = Table()
-    for heading in ("sensitive", "distance", "t", "asked", "l: distinct", "entropy", "frequency"):
+    table = Table(
+        box=box.SIMPLE, caption="distinct, entropy, frequency: l of the least diverse class", caption_justify="left"
+    )
+    for heading in ("sensitive", "distance", "t", "asked", "distinct", "entropy", "frequency"):
         table.add_column(heading, no_wrap=True)
     for sensitive in schema.sensitive:
         name = sensitive.column

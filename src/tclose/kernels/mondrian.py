@@ -192,10 +192,11 @@ def advance(
                 continue
             budget -= 2 * (stop - start)
             state[AXIS], state[CUT] = axis, cut
-            verdict = holds(rows, n_axes, start, stop, axis, cut, True, rules, scratch)
-            if verdict != NO:
-                other = holds(rows, n_axes, start, stop, axis, cut, False, rules, scratch)
-                verdict = NO if other == NO else max(verdict, other)
+            verdict = YES
+            for side in range(2):  # two calls with True and False would each be compiled
+                if verdict != NO:
+                    answer = holds(rows, n_axes, start, stop, axis, cut, side == 0, rules, scratch)
+                    verdict = NO if answer == NO else max(verdict, answer)
             if verdict == ASK:
                 return ASKED
             accepted = verdict == YES
