@@ -59,6 +59,13 @@ def show_verified(measured: Measured, schema: Schema, certified: bool) -> None:
 
 def show_methods(methods: list[dict[str, str]]) -> None:
     """The registry as a table."""
+    table = Table("method", "what it does", "needs", "guarantees", "paper")
+    for method in methods:
+        table.add_row(*method.values())
+    Console().print(table)
+
+
+def _attributes(measured: Measured, schema: Schema) -> Table:
     caption = "distinct, entropy, frequency: l of the least diverse class"
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), caption=caption, caption_justify="left")
     for heading in ("sensitive", "distance", "t", "asked", "distinct", "entropy", "frequency"):
