@@ -49,7 +49,7 @@ class Mondrian:
 
     name: ClassVar[str] = "mondrian"
     summary: ClassVar[str] = "median cuts, from the whole table down"
-    paper: ClassVar[str] = "004, sections 2 and 6"
+    paper: ClassVar[str] = "Cao et al. 2011 (004), sections 2 and 6; Li et al. 2010"
     needs: ClassVar[str] = "nothing"
     several_sensitive: ClassVar[bool] = True
     distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix"})
