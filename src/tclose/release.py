@@ -164,7 +164,8 @@ class Release:
             started = time.perf_counter()
             self._check_written(frame, temporary, suffix)
             self.record.seconds["verify"] = self.record.seconds.get("verify", 0.0) + time.perf_counter() - started
-            fields = {**self.certificate.fields, "file": path.name, "sha256": file_digest(temporary)}
+            order = "as in the input" if keep_order else "random"
+            fields = {**self.certificate.fields, "order": order, "file": path.name, "sha256": file_digest(temporary)}
             beside.write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             for file in (temporary, beside):
                 os.chmod(file, 0o666 & ~_umask())
@@ -212,7 +213,12 @@ def certify(
 ) -> Certificate:
     """The certificate of a verified release."""
     asked: dict[str, Any] = {"k": schema.k, "t": {}, "l": {}}
-    columns: dict[str, Any] = {quasi.column: {"role": "quasi", "kind": quasi.kind} for quasi in schema.quasi}
+    columns: dict[str, Any] = {}
+    for quasi in schema.quasi:
+        told = {key: getattr(quasi, key) for key in ("step", "bottom", "top") if getattr(quasi, key) is not None}
+        told = {key: value if isinstance(value, str | int) else str(value) for key, value in told.items()}
+        told |= {"publish": quasi.publish} if quasi.kind in ("numeric", "date") else {}
+        columns[quasi.column] = {"role": "quasi", "kind": quasi.kind, **told}
     for sensitive in schema.sensitive:
         entry: dict[str, Any] = {"role": "sensitive", "distance": sensitive.distance}
         if sensitive.bins or sensitive.edges:
@@ -224,7 +230,10 @@ def certify(
         if sensitive.t is not None:
             asked["t"][sensitive.column] = fraction(sensitive.t)
         if sensitive.l is not None:
-            asked["l"][sensitive.column] = {name: str(value) for name, value in sensitive.l.items()}
+            asked["l"][sensitive.column] = {
+                name: {"c": str(value[0]), "l": value[1]} if name == "recursive" else str(value)
+                for name, value in sensitive.l.items()
+            }
     columns |= {name: {"role": "keep"} for name in schema.keep}
     reached = measured.as_dict()
     fields: dict[str, Any] = {
