@@ -22,8 +22,6 @@ class Algorithm(Protocol):
         For people.
     several_sensitive, distances, guarantees
         What it can promise: a schema that asks for more is refused.
-    uses_seed
-        Whether its result depends on the generator.
     """
 
     name: ClassVar[str]
@@ -33,7 +31,6 @@ class Algorithm(Protocol):
     several_sensitive: ClassVar[bool]
     distances: ClassVar[frozenset[str]]
     guarantees: ClassVar[frozenset[str]]
-    uses_seed: ClassVar[bool]
 
     def partition(
         self,

@@ -54,7 +54,6 @@ class Mondrian:
     several_sensitive: ClassVar[bool] = True
     distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
-    uses_seed: ClassVar[bool] = False
 
     def partition(
         self,
