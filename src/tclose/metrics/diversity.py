@@ -86,7 +86,9 @@ def _distinct(tally: Tally) -> Integers:
 
 
 def _entropy(tally: Tally) -> NDArray[np.float64]:
-    sums = np.add.reduceat(tally.count * np.log(tally.count), tally.start)
+    # In ascending order of counts, so that the last bit does not depend on the order of the values.
+    count = tally.count[np.lexsort((tally.count, tally.owner))]
+    sums = np.add.reduceat(count * np.log(count), tally.start)
     # The sum of logarithms of a single value may differ in the last bit from that of its size.
     return np.maximum(np.log(tally.sizes) - sums / tally.sizes, 0.0)
 
