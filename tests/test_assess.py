@@ -18,8 +18,7 @@ from tclose.report import Report
 from tclose.schema import Schema
 from tests.oracles import diversity
 from tests.oracles.release import check_release, read_paths, read_rows
-
-DATA = Path(__file__).parents[1] / "../shared/data"
+from tests.shared_data import shared
 
 # 001, tables 2, 3 and 4. Each class is one way to be grouped.
 
@@ -124,9 +123,7 @@ def test_numbers_as_numbers() -> None:
 
 
 def test_the_nine_rows_by_hierarchy() -> None:
-    folder = DATA / "hierarchies/tcloseness_example"
-    if not folder.exists():
-        pytest.skip(f"shared test data not found: {folder}")
+    folder = shared("hierarchies/tcloseness_example")
     keys = {
         "k": 1,
         "quasi": {
@@ -138,7 +135,7 @@ def test_the_nine_rows_by_hierarchy() -> None:
             "Disease": {"distance": "hierarchical", "hierarchy": "Disease.csv"},
         },
     }
-    path = DATA / "tcloseness_example.csv"
+    path = shared("tcloseness_example.csv")
     report = tclose.assess(path, Schema.from_dict(keys, folder))
     paths = read_paths(folder / "Disease.csv")
     wanted = check_release(

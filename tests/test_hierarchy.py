@@ -11,8 +11,7 @@ import pytest
 from tclose.errors import SchemaError
 from tclose.hierarchy import Hierarchy
 from tests.oracles.release import read_paths
-
-FILES = Path(__file__).parents[1] / "../shared/data/hierarchies"
+from tests.shared_data import shared
 
 # Distinct labels by level, leaf to root, as the README of the shared data has them.
 LEVELS = {
@@ -89,9 +88,7 @@ def random_paths(rng: np.random.Generator) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("name", LEVELS)
 def test_arx_files(name: str) -> None:
-    path = FILES / f"{name}.csv"
-    if not path.exists():
-        pytest.skip(f"shared test data not found: {path}")
+    path = shared(f"hierarchies/{name}.csv")
     tree = Hierarchy.read(path)
     levels: list[set[str]] = [set() for _ in range(tree.height + 1)]
     for label, depth in zip(tree.labels, tree.depths, strict=True):

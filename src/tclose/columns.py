@@ -120,7 +120,7 @@ class Reader:
         if column.dtype.is_float():
             return float_texts(column)
         problem = f"Column '{column.name}' is of type {type_name(column)}, which has no categories"
-        if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        if not is_flat(column):
             raise TableError(f"{problem}. Flatten it first.")
         return guarded(problem, lambda: column.cast(pl.String))
 
@@ -136,6 +136,11 @@ def float_texts(column: pl.Series) -> pl.Series:
     distinct = column.drop_nulls().unique()
     labels = pl.Series([plain(Decimal(value)) for value in distinct.cast(pl.String)], dtype=pl.String)
     return column.replace_strict(distinct, labels, return_dtype=pl.String) if len(distinct) else column.cast(pl.String)
+
+
+def is_flat(column: pl.Series) -> bool:
+    """Whether its values can be told as text: no lists, structs, bytes or objects."""
+    return not column.dtype.is_nested() and column.dtype not in (pl.Binary, pl.Object)
 
 
 def type_name(column: pl.Series) -> str:

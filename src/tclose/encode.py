@@ -14,7 +14,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.axes import Axis
-from tclose.builders import Dates, Intervals
 from tclose.columns import Reader, clean
 from tclose.distances import Form
 from tclose.errors import TableError
@@ -172,14 +171,8 @@ def encode_sensitive(
 def select_rows(source: Source, schema: Schema) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Apply the policy for missing values and check units; quasi and sensitive columns come back cleaned."""
     check_columns(source.frame, schema)
-    columns = {
-        quasi.column: quasi.kind in ("numeric", "date") or isinstance(quasi.hierarchy, Intervals | Dates)
-        for quasi in schema.quasi
-    }
-    columns |= {
-        sensitive.column: sensitive.distance == "numeric" or (sensitive.distance == "ordered" and not sensitive.order)
-        for sensitive in schema.sensitive
-    }
+    columns = {quasi.column: quasi.is_measured for quasi in schema.quasi}
+    columns |= {sensitive.column: sensitive.is_measured for sensitive in schema.sensitive}
     frame = source.frame.with_columns(
         clean(source.frame[name], schema.missing_values, numeric) for name, numeric in columns.items()
     )

@@ -10,7 +10,7 @@ import polars as pl
 import tomli_w
 from numpy.typing import NDArray
 
-from tclose.columns import clean, codes_of
+from tclose.columns import clean, codes_of, is_flat
 from tclose.frames import Source
 from tclose.infer import guess_distance, guess_kind
 
@@ -24,7 +24,7 @@ MOST_COLUMNS = 16
 def first_schema(source: Source, name: str, delimiter: str = ",") -> str:
     """The text of a schema: what can be guessed is, what must be chosen is left open under [undecided.NAME]."""
     frame = source.frame
-    nested = [column.name for column in frame if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object)]
+    nested = [column.name for column in frame if not is_flat(column)]
     frame = frame.drop(nested)
     lines = [
         f"# A first schema for {_comment(name)}: {len(source.frame):,} rows, {len(source.frame.columns):,} columns.",

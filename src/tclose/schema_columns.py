@@ -114,6 +114,11 @@ class Quasi:
                 raise SchemaError(f"{where}: {names} must ascend.")
 
     @property
+    def is_measured(self) -> bool:
+        """Whether its values are read as numbers or dates, of which `nan` is none."""
+        return self.kind in ("numeric", "date") or isinstance(self.hierarchy, Intervals | Dates)
+
+    @property
     def released(self) -> tuple[str, ...]:
         """The columns it becomes in a release."""
         return (f"{self.column}_low", f"{self.column}_high") if self.publish == "bounds" else (self.column,)
@@ -204,6 +209,11 @@ class Sensitive:
             limits: Sequence[Any] | None = getattr(self, key)
             if limits is not None and not (all(map(_is_number, limits)) and _ascending(limits)):
                 raise SchemaError(f"{where}: '{key}' must be ascending numbers.")
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether its values are read as numbers or dates, of which `nan` is none."""
+        return self.distance == "numeric" or (self.distance == "ordered" and not self.order)
 
 
 def one_of(given: object, allowed: Sequence[str], where: str, key: str) -> None:

@@ -146,9 +146,7 @@ def _released_columns(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
             + (f" Absent: {', '.join(map(repr, absent))}." if absent else "")
             + (f" Not in the schema: {', '.join(map(repr, extra[:20]))}." if extra else "")
         )
-    numeric = {
-        s.column for s in schema.sensitive if s.distance == "numeric" or (s.distance == "ordered" and not s.order)
-    }
+    numeric = {sensitive.column for sensitive in schema.sensitive if sensitive.is_measured}
     kept, quasi = set(schema.keep), set(schema.released_quasi)
     checked = [name for name in expected if name not in kept]
     # A released quasi-identifier is missing only where it is empty: `*` may well be a spelling of missing before.

@@ -7,7 +7,6 @@ noted where they matter. All positions are 0-based, the papers count from 1.
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import pytest
 
@@ -23,8 +22,8 @@ from tests.oracles.distance import (
     ground_ordered,
 )
 from tests.oracles.release import read_paths
+from tests.shared_data import shared
 
-DATA = Path(__file__).parents[2] / "../shared/data"
 NINTH = Fraction(1, 9)
 
 Distance = Equal | Ordered | Numeric | Hierarchical | str
@@ -426,7 +425,4 @@ def test_disease_hierarchy(diseases: list[str], exact: Fraction) -> None:
 
 
 def test_disease_hierarchy_file() -> None:
-    path = DATA / "hierarchies/tcloseness_example/Disease.csv"
-    if not path.exists():
-        pytest.skip(f"shared test data not found: {path}")
-    assert read_paths(path) == DISEASE_PATHS
+    assert read_paths(shared("hierarchies/tcloseness_example/Disease.csv")) == DISEASE_PATHS
