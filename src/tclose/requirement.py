@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tclose.distances import Line, Matrix, Tree
 from tclose.encode import Domain, EncodedTable
+from tclose.errors import InfeasibleError
 from tclose.metrics.diversity import entropy_at_least
 from tclose.schema import Schema
 from tclose.schema_columns import Diversity
@@ -103,6 +104,20 @@ class Requirement:
             attribute.holds(np.bincount(column, minlength=attribute.domain.size))
             for attribute, column in zip(self.attributes, codes, strict=True)
         )
+
+    def check_whole(self, n_rows: int) -> None:
+        """Raise InfeasibleError where even one class of all rows fails, for then every partition does.
+
+        The distance of the whole table from itself is 0, so only k and diversity can fail.
+        """
+        if n_rows < self.k:
+            raise InfeasibleError(f"The table has {n_rows} rows, and k = {self.k} asks for more in every class.")
+        for attribute in self.attributes:
+            if attribute.l is not None and not is_diverse(attribute.reference, attribute.l):
+                raise InfeasibleError(
+                    f"The whole table is not as diverse in '{attribute.domain.column}' as its l asks, so no class "
+                    "division can be. Lower l."
+                )
 
     def rules(self) -> Rules:
         """The same as arrays, for kernels."""

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from tclose.axes import SpanAxis, TreeAxis
 from tclose.encode import EncodedTable
-from tclose.errors import InfeasibleError
 from tclose.partition import Control, Partition
-from tclose.requirement import Requirement, is_diverse
+from tclose.requirement import Requirement
 
 if TYPE_CHECKING:
     from tclose.kernels.closeness import Rules, Scratch
@@ -68,7 +67,7 @@ class Mondrian:
         from tclose.kernels.closeness import NO, YES
 
         if start is None:
-            _check_whole(table, requirement)
+            requirement.check_whole(len(table))
         labels = np.zeros(len(table), np.int64) if start is None else start.labels
         work = _Work.of(table, requirement, labels)
         rules, scratch, costs = requirement.rules(), requirement.scratch(), _costs(table)
@@ -155,18 +154,6 @@ class _Work:
         labels = np.empty(len(self.rows), np.int64)
         labels[self.index] = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, len(self.rows))))
         return labels
-
-
-def _check_whole(table: EncodedTable, requirement: Requirement) -> None:
-    if len(table) < requirement.k:
-        raise InfeasibleError(f"The table has {len(table)} rows, and k = {requirement.k} asks for more in every class.")
-    for attribute in requirement.attributes:
-        # The distance of the whole table from itself is 0, so only diversity can fail.
-        if attribute.l is not None and not is_diverse(attribute.reference, attribute.l):
-            raise InfeasibleError(
-                f"The whole table is not as diverse in '{attribute.domain.column}' as its l asks, so no class "
-                "division can be. Lower l."
-            )
 
 
 def _costs(table: EncodedTable) -> Costs:
