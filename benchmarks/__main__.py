@@ -8,12 +8,13 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import assess, million, mondrian, startup
+from benchmarks import assess, large, million, mondrian, startup
 from benchmarks.results import save, wait_for_quiet
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "assess": assess.run,
     "million": million.run,
+    "large": large.run,
     "startup": startup.run,
     "mondrian": mondrian.run,
 }

@@ -19,6 +19,7 @@ from benchmarks.results import ROOT, show, verdict
 
 ROWS = 1_000_000
 REPEATS = 5
+METHOD = "mondrian"
 MOST_SECONDS, MOST_GIGABYTES = 10.0, 2.0
 STAGES = ("read", "encode", "partition", "recode", "verify", "write")
 
@@ -29,8 +30,8 @@ def run(console: Console) -> dict[str, Any]:
         table, schema = tclose.datasets.census(ROWS, seed=1)
         table.write_parquet(folder / "census.parquet")
         schema.save(folder / "census.toml")
-        cold = _measure(folder)
-        cached = sorted((_measure(folder) for _ in range(REPEATS)), key=lambda figures: figures["seconds"])
+        cold = measure(folder, METHOD)
+        cached = sorted((measure(folder, METHOD) for _ in range(REPEATS)), key=lambda figures: figures["seconds"])
         command = statistics.median(_time_command(folder) for _ in range(REPEATS))
     median = cached[REPEATS // 2]
     console.print(
@@ -38,8 +39,8 @@ def run(console: Console) -> dict[str, Any]:
         f"t {median['t']:.6f}, k {median['k']}",
         highlight=False,
     )
-    _show_run(console, "First run: nothing compiled yet", cold)
-    _show_run(console, f"Kernels cached (the median of {REPEATS} runs by seconds)", median)
+    show_run(console, "First run: nothing compiled yet", cold)
+    show_run(console, f"Kernels cached (the median of {REPEATS} runs by seconds)", median)
     console.print("verify: seconds of both checks, of the frame and of the file; memory of the second is under write.")
     console.print(
         f"The command itself, `tclose anonymize`, cached: {command:.2f} s (median of {REPEATS})", highlight=False
@@ -52,9 +53,10 @@ def _environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "NUMBA_CACHE_DIR": str(folder / "compiled")}
 
 
-def _measure(folder: Path) -> dict[str, Any]:
+def measure(folder: Path, method: str) -> dict[str, Any]:
+    """Anonymize census.parquet of a folder in a process of its own: seconds and memory by stage."""
     names = [str(folder / name) for name in ("census.parquet", "census.toml", "release.parquet")]
-    command = [sys.executable, "-m", "benchmarks.million_run", *names]
+    command = [sys.executable, "-m", "benchmarks.million_run", *names, method]
     started = time.perf_counter()
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=_environment(folder), cwd=ROOT)
     return {**json.loads(done.stdout), "seconds": time.perf_counter() - started}
@@ -62,7 +64,7 @@ def _measure(folder: Path) -> dict[str, Any]:
 
 def _time_command(folder: Path) -> float:
     program = Path(sys.executable).with_name("tclose")
-    given = ["census.parquet", "-s", "census.toml", "-o", "release.parquet", "--method", "mondrian", "--json"]
+    given = ["census.parquet", "-s", "census.toml", "-o", "release.parquet", "--method", METHOD, "--json"]
     started = time.perf_counter()
     subprocess.run(
         [program, "anonymize", *given], check=True, capture_output=True, cwd=folder, env=_environment(folder)
@@ -70,7 +72,8 @@ def _time_command(folder: Path) -> float:
     return time.perf_counter() - started
 
 
-def _show_run(console: Console, title: str, figures: dict[str, Any]) -> None:
+def show_run(console: Console, title: str, figures: dict[str, Any]) -> None:
+    """Print what `measure` found."""
     rows = []
     for stage in STAGES:
         peak, growth = figures["peak_mb"].get(stage), figures["growth_mb"].get(stage)

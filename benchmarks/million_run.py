@@ -1,4 +1,4 @@
-"""One run in a process of its own: input, schema and output by path; seconds and memory by stage as JSON."""
+"""One run in a process of its own: input, schema, output and method; seconds and memory by stage as JSON."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class MemoryWatch(threading.Thread):
 
 
 def main() -> None:
-    data, schema, output = sys.argv[1:]
+    data, schema, output, method = sys.argv[1:]
     warnings.simplefilter("ignore", tclose.HighLossWarning)
     watch = MemoryWatch()
     watch.start()
-    release = tclose.anonymize(data, tclose.Schema.load(schema), method="mondrian", progress=watch.enter)
+    release = tclose.anonymize(data, tclose.Schema.load(schema), method=method, progress=watch.enter)
     watch.enter("write")  # this writes the file, reads it back and verifies it again
     release.write(output)
     watch.sample()

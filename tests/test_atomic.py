@@ -23,6 +23,7 @@ import pytest
 import tclose
 from tclose import release as module
 from tclose.cli import main
+from tclose.coded import as_text
 from tclose.errors import TcloseError, VerificationError
 from tclose.frames import file_digest
 from tclose.release import Release, certificate_path
@@ -218,7 +219,7 @@ def instead(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[[Write],
     """Write another table than the one given; its rows come in a fixed order."""
 
     def mutant(write: Write) -> Write:
-        return lambda frame, path, suffix, schema: write(change(frame.sort(frame.columns)), path, suffix, schema)
+        return lambda frame, *rest: write(change(as_text(frame).sort(frame.columns)), *rest)
 
     return mutant
 

@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tclose
 from tclose.encode import EncodedTable, encode
 from tclose.errors import InfeasibleError, TableError
 from tclose.frames import read
+from tclose.partition import Partition
 from tclose.schema import Schema
 from tests.oracles.release import Spec
 from tests.oracles.release import encode as oracle
@@ -577,3 +580,16 @@ def test_no_rows() -> None:
     frame, schema = small(identifiers=["id"], keep=["kept"])
     with pytest.raises(TableError, match="no rows"):
         encode(read(frame.head(0)), schema)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 30)), min_size=1, max_size=60))
+def test_spans_are_the_lowest_and_highest_places_of_each_class(rows: list[tuple[int, int]]) -> None:
+    table = one([str(value) for _, value in rows], kind="numeric")
+    partition = Partition.of(np.array([label for label, _ in rows]))
+    by_class: dict[int, list[int]] = {}
+    for label, place in zip(partition.labels.tolist(), table.places[0].tolist(), strict=True):
+        by_class.setdefault(label, []).append(place)
+    ((low, high),) = spans = table.spans(partition.labels, partition.n_classes)
+    assert low.tolist() == [min(by_class[label]) for label in sorted(by_class)]
+    assert high.tolist() == [max(by_class[label]) for label in sorted(by_class)]
+    assert table.loss(partition.labels, spans) == table.loss(partition.labels)

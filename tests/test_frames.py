@@ -323,3 +323,22 @@ def test_the_digest_is_that_of_the_input(tmp_path: Path) -> None:
     assert digests[0] == digests[1] != digests[2]
     again: Source = read(read(FRAME))
     assert again.digest() == digests[0]
+
+
+def test_a_parquet_file_is_read_a_column_at_a_time(tmp_path: Path) -> None:
+    names = ["*", "^a.*$", "a", "b"]  # some mean other columns to polars
+    frame = pl.DataFrame({name: [place, place + 1] for place, name in enumerate(names)})
+    frame.write_parquet(tmp_path / "table.parquet")
+    source = read(tmp_path / "table.parquet")
+    assert (list(source.names), source.n_rows) == (names, 2)
+    assert all(source.column(name).equals(frame[name], check_names=True) for name in names)
+    assert_frame_equal(source.frame, frame)
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    pl.DataFrame({"a": [1, 2], "b": [3, 4]}).write_parquet(path)
+    source = read(path)
+    pl.DataFrame({"a": [1, 2, 3], "b": [3, 4, 5]}).write_parquet(path)
+    with pytest.raises(TableError, match="changed while it was read"):
+        source.column("a")

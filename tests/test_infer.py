@@ -10,6 +10,7 @@ import pytest
 
 import tclose
 from tclose.errors import InferredSchemaWarning, SchemaError, TableError
+from tclose.frames import read
 from tclose.infer import guess_distance, guess_kind, infer_schema
 
 # The values, the kind and the distance.
@@ -63,7 +64,7 @@ FRAME = pl.DataFrame(
 def test_the_warning_says_all_that_was_guessed() -> None:
     keys: dict[str, Any] = {"k": 2, "quasi": ["age", "zip"], "sensitive": {"ill": 0.5, "pay": 1}}
     with pytest.warns(InferredSchemaWarning) as caught:
-        schema = infer_schema(FRAME, keys)
+        schema = infer_schema(read(FRAME), keys)
     assert len(caught) == 1
     for said in ("age numeric", "zip text", "ill equal", "pay ordered"):
         assert said in str(caught[0].message)
@@ -74,14 +75,14 @@ def test_the_warning_says_all_that_was_guessed() -> None:
 def test_what_is_given_is_not_guessed() -> None:
     keys: dict[str, Any] = {"k": 2, "quasi": {"age": "categorical", "zip": {"kind": "digits"}}}
     keys["sensitive"] = {"ill": {"distance": "equal", "t": 0.5}, "pay": {"distance": "numeric", "l": 1}}
-    schema = infer_schema(FRAME, keys)  # warnings are errors
+    schema = infer_schema(read(FRAME), keys)  # warnings are errors
     assert [column.kind for column in schema.quasi] == ["categorical", "digits"]
     assert [column.distance for column in schema.sensitive] == ["equal", "numeric"]
 
 
 def test_other_keys_go_through() -> None:
     keys = {"k": 2, "quasi": {"age": "numeric"}, "missing": "drop", "missing_values": ["?"], "identifiers": ["zip"]}
-    schema = infer_schema(FRAME, keys)
+    schema = infer_schema(read(FRAME), keys)
     assert (schema.missing, schema.missing_values, schema.identifiers) == ("drop", ("?",), ("zip",))
     assert keys["quasi"] == {"age": "numeric"}  # what was given stays as it is
 
@@ -104,7 +105,7 @@ def test_anonymize_points_at_its_caller() -> None:
 )
 def test_wrong_keywords(keys: dict[str, Any], error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
-        infer_schema(FRAME, {"k": 2, **keys})
+        infer_schema(read(FRAME), {"k": 2, **keys})
 
 
 def test_what_is_guessed_can_be_measured() -> None:

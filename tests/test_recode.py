@@ -29,7 +29,7 @@ def released(columns: Mapping[str, list[Any]], labels: list[int], quasi: dict[st
     schema = Schema.from_dict({"k": 1, "missing": "category", "quasi": quasi, **keys})
     source = read(pl.DataFrame(dict(columns), strict=False))
     table = encode(source, schema)
-    return recode(table, Partition.of(np.array(labels)), select_rows(source, schema)[0], schema)
+    return recode(table, Partition.of(np.array(labels)), source, select_rows(source, schema)[0], schema)
 
 
 def in_interval(label: str, value: str) -> bool:

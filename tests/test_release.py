@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
 
@@ -358,3 +359,21 @@ def test_rows_that_are_all_alike_lose_nothing_and_are_released() -> None:
     keys: dict[str, Any] = {"k": 2, "quasi": {"job": {"kind": "categorical"}}}
     schema = Schema.from_dict(keys | {"sensitive": {"ill": {"distance": "equal", "t": 1}}})
     assert tclose.anonymize(frame, schema).loss == 0
+
+
+def test_a_file_of_several_row_groups_holds_the_release(
+    release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tclose.release.ROW_GROUP", 7)
+    release.write(tmp_path / "release.parquet")
+    assert pq.read_metadata(tmp_path / "release.parquet").num_row_groups > 1
+    assert_frame_equal(pl.read_parquet(tmp_path / "release.parquet"), release.table)
+    assert verify(read(tmp_path / "release.parquet"), release.schema).as_dict() == release.measured.as_dict()
+
+
+def test_text_is_released_as_text(release: Release, tmp_path: Path) -> None:
+    """Within, it is held as categories."""
+    release.write(tmp_path / "release.parquet")
+    texts, numbers = dict.fromkeys(("age", "job", "ill"), pl.String), dict.fromkeys(("pay", "number"), pl.Int64)
+    for table in (release.table, release.aligned(), pl.read_parquet(tmp_path / "release.parquet")):
+        assert table.schema == texts | numbers

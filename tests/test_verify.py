@@ -6,11 +6,17 @@ import random
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
+import tclose
+from tclose.coded import CodedColumn
+from tclose.datasets import hospital
 from tclose.errors import TableError, VerificationError
 from tclose.frames import read
+from tclose.metrics import classes
+from tclose.metrics.classes import Classes, Tally
 from tclose.schema import Schema
 from tclose.verify import verify
 from tests.oracles.diversity import entropy_at_least, recursive_holds
@@ -206,3 +212,35 @@ def test_the_order_of_values_does_not_show_in_the_last_bit() -> None:
     ]
     found = [verify(read(frame), small_schema()).as_dict() for frame in frames]
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("distance", ["equal", "ordered", "hierarchical"])
+def test_some_classes_at_a_time_measure_as_all_at_once(distance: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, schema = hospital(3_000, seed=1)
+    keys = schema.as_dict()
+    keys["sensitive"]["diagnosis"] |= {"distance": distance, "order": None}
+    if distance != "hierarchical":
+        tree = keys["sensitive"]["diagnosis"].pop("hierarchy")
+        leaves = [leaf for chapter in tree.values() for group in chapter.values() for leaf in group]
+        keys["sensitive"]["diagnosis"]["order"] = leaves if distance == "ordered" else None
+    keys["sensitive"]["diagnosis"] = {key: v for key, v in keys["sensitive"]["diagnosis"].items() if v is not None}
+    schema = Schema.from_dict(keys)
+    whole = tclose.assess(frame, schema)
+    monkeypatch.setattr(classes, "ENTRIES", 7)
+    pieces = tclose.assess(frame, schema)
+    assert pieces.as_dict() == whole.as_dict()
+
+
+@pytest.mark.parametrize("most", [2**62, 1_000])
+def test_classes_of_more_combinations_than_a_number_can_count(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classes, "MOST", most)
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame({f"column {place}": rng.integers(0, 200, 300) for place in range(12)})
+    frame = pl.concat([frame, frame[:100]])
+    grouped = Classes.of(400, (CodedColumn.of(column) for column in frame))
+    assert len(grouped) == frame.n_unique() == 300
+    assert grouped.labels[300:].tolist() == grouped.labels[:100].tolist()
+    assert np.bincount(grouped.labels).tolist() == grouped.sizes.tolist()
+    tally = Tally.of(grouped, np.arange(400, dtype=np.int32), 400)
+    assert sorted(tally.code.tolist()) == list(range(400))
+    assert sorted(np.diff(tally.start, append=400).tolist()) == sorted(grouped.sizes.tolist())

@@ -1,4 +1,7 @@
-"""Reading single columns: what is missing, numbers, dates, labels, and errors that name lines but no value."""
+"""Reading single columns, by their distinct values: what is missing, numbers, dates, labels.
+
+Errors name lines, but no value.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.builders import plain
+from tclose.coded import CodedColumn
 from tclose.decimals import LARGEST, TooManyDigits, scaled
 from tclose.errors import TableError
 from tclose.frames import Source, guarded
@@ -39,48 +43,49 @@ class Reader:
     decimal: str = "."
     show_values: bool = False
 
-    def refuse(self, column: pl.Series, bad: NDArray[np.bool_], what: str, fix: str) -> TableError:
-        """An error about some rows of a column: counts and lines, values only on request."""
-        wrong = column.filter(pl.Series(bad)).unique()
-        where = self.source.name_rows(self.rows[bad])
+    def refuse(self, column: CodedColumn, bad: NDArray[np.bool_], what: str, fix: str) -> TableError:
+        """An error about some values of a column: counts and lines, the values only on request."""
+        wrong = column.values.filter(pl.Series(bad))
+        rows = self.rows[column.spread(bad)]
         shown = f" Values: {', '.join(map(repr, wrong.head(10).to_list()))}." if self.show_values else ""
         return TableError(
-            f"Column '{column.name}': {len(wrong)} distinct value{'s' * (len(wrong) > 1)} in {int(bad.sum())} "
-            f"row{'s' * (int(bad.sum()) > 1)} {what} ({where}). {fix}{shown}"
+            f"Column '{column.name}': {len(wrong)} distinct value{'s' * (len(wrong) > 1)} in {len(rows)} "
+            f"row{'s' * (len(rows) > 1)} {what} ({self.source.name_rows(rows)}). {fix}{shown}"
         )
 
-    def numbers(self, column: pl.Series) -> NDArray[np.float64]:
-        """The column as numbers, NaN where missing."""
-        if column.dtype in (pl.String, pl.Null):
-            written = column.cast(pl.String).str.strip_chars()
+    def numbers(self, column: CodedColumn) -> NDArray[np.float64]:
+        """The values as numbers, NaN where missing."""
+        given = column.values
+        if given.dtype in (pl.String, pl.Null):
+            written = given.cast(pl.String).str.strip_chars()
             if self.decimal == ",":  # a point would be read as a decimal mark, and is none
                 written = written.set(written.str.contains(".", literal=True), "")
                 written = written.str.replace(",", ".", literal=True)
             numbers = written.cast(pl.Float64, strict=False)
-            bad = (numbers.is_null() & column.is_not_null()).to_numpy()
+            bad = (numbers.is_null() & given.is_not_null()).to_numpy()
             if bad.any():
                 raise self.refuse(column, bad, "are not numbers", "Mend them, or give the column another kind.")
             long = (written.str.len_chars() > MOST_DIGITS) & written.str.contains(r"\d").fill_null(False)
-            bad = np.zeros(len(column), bool)
+            bad = np.zeros(len(given), bool)
             bad[long.arg_true().to_numpy()] = [_is_rounded(text) for text in written.filter(long)]
             if bad.any():
                 raise self.refuse(column, bad, f"have more than {MOST_DIGITS} digits", "Round them.")
-        elif column.dtype == pl.Float32:
-            numbers = column.cast(pl.String).cast(pl.Float64)  # the shortest decimal, not its binary expansion
-        elif column.dtype.is_numeric():
-            numbers = column.cast(pl.Float64)
+        elif given.dtype == pl.Float32:
+            numbers = given.cast(pl.String).cast(pl.Float64)  # the shortest decimal, not its binary expansion
+        elif given.dtype.is_numeric():
+            numbers = given.cast(pl.Float64)
         else:
-            raise TableError(f"Column '{column.name}' is of type {type_name(column)}, not numbers. Change its kind.")
+            raise TableError(f"Column '{column.name}' is of type {type_name(given)}, not numbers. Change its kind.")
         values = numbers.to_numpy()
         infinite = np.isinf(values)
         if infinite.any():
             raise self.refuse(column, infinite, "are infinite", "Take them out, or set them to missing.")
         large = np.abs(values) >= LARGEST
-        if large.any() and not column.dtype.is_float():
+        if large.any() and not given.dtype.is_float():
             raise self.refuse(column, large, "are 2^53 or more", "Shorten them, or give the column another kind.")
         return np.where(np.isnan(values), np.nan, values)
 
-    def exact(self, column: pl.Series, distinct: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+    def exact(self, column: CodedColumn, distinct: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
         """Distinct numbers as integers over one power of ten."""
         try:
             return scaled(distinct)
@@ -89,40 +94,44 @@ class Reader:
                 f"Column '{column.name}' has numbers of more than 15 digits. Round them, or give it another kind."
             ) from None
 
-    def dates(self, column: pl.Series, form: str | None) -> pl.Series:
-        """The column as dates, null where missing; a time of day is cut off."""
-        if column.dtype == pl.Date:
-            return column
-        if isinstance(column.dtype, pl.Datetime):
-            return column.dt.date()
-        if column.dtype not in (pl.String, pl.Null):
-            raise TableError(f"Column '{column.name}' is of type {type_name(column)}, not dates. Change its kind.")
+    def dates(self, column: CodedColumn, form: str | None) -> pl.Series:
+        """The values as dates, null where missing; a time of day is cut off."""
+        given = column.values
+        if given.dtype == pl.Date:
+            return given
+        if isinstance(given.dtype, pl.Datetime):
+            return given.dt.date()
+        if given.dtype not in (pl.String, pl.Null):
+            raise TableError(f"Column '{column.name}' is of type {type_name(given)}, not dates. Change its kind.")
         dates = guarded(
             f"Column '{column.name}': the `format` of its dates is not usable",
-            lambda: column.cast(pl.String).str.strip_chars().str.to_date(form or "%Y-%m-%d", strict=False),
+            lambda: given.cast(pl.String).str.strip_chars().str.to_date(form or "%Y-%m-%d", strict=False),
         )
-        bad = (dates.is_null() & column.is_not_null()).to_numpy()
+        bad = (dates.is_null() & given.is_not_null()).to_numpy()
         if bad.any():
             fix = "Write them as 2021-03-31, or set `format` in the schema."
             raise self.refuse(column, bad, "are not dates", fix)
         return dates
 
-    def factorize(self, column: pl.Series) -> tuple[list[str], NDArray[np.int32], pl.Series]:
-        """The distinct values as text, sorted; the code of each row, -1 where missing; and the text column."""
-        labels = self.texts(column)
-        distinct = labels.drop_nulls().unique().sort()
-        return distinct.to_list(), codes_of(labels, distinct), labels
 
-    def texts(self, column: pl.Series) -> pl.Series:
-        """The column as text: numbers without trailing zeros, dates as ISO."""
-        if column.dtype == pl.String:
-            return column
-        if column.dtype.is_float():
-            return float_texts(column)
-        problem = f"Column '{column.name}' is of type {type_name(column)}, which has no categories"
-        if not is_flat(column):
-            raise TableError(f"{problem}. Flatten it first.")
-        return guarded(problem, lambda: column.cast(pl.String))
+def code(column: pl.Series, missing_values: tuple[str, ...], numeric: bool) -> CodedColumn:
+    """The column, coded, with all that counts as missing set to null."""
+    if not is_flat(column):
+        raise TableError(
+            f"Column '{column.name}' is of type {type_name(column)}, which has no categories. Flatten it first."
+        )
+    coded = CodedColumn.of(column)
+    return coded.with_values(clean(coded.values, missing_values, numeric))
+
+
+def texts(values: pl.Series) -> pl.Series:
+    """Values as text: numbers without trailing zeros, dates as ISO."""
+    if values.dtype == pl.String:
+        return values
+    if values.dtype.is_float():
+        return float_texts(values)
+    problem = f"Column '{values.name}' is of type {type_name(values)}, which has no categories"
+    return guarded(problem, lambda: values.cast(pl.String))
 
 
 def _is_rounded(text: str) -> bool:
@@ -146,15 +155,6 @@ def is_flat(column: pl.Series) -> bool:
 def type_name(column: pl.Series) -> str:
     """The type of a column without its parameters, among which may be values."""
     return column.dtype.base_type().__name__
-
-
-def codes_of(labels: pl.Series, distinct: pl.Series) -> NDArray[np.int32]:
-    """The position of each row's value in `distinct`, -1 where missing or absent."""
-    positions = pl.Series(np.arange(len(distinct), dtype=np.int32))
-    if not len(distinct):
-        return np.full(len(labels), -1, np.int32)
-    codes = labels.replace_strict(distinct, positions, default=-1, return_dtype=pl.Int32)
-    return codes.fill_null(-1).to_numpy().astype(np.int32)
 
 
 def clean(column: pl.Series, missing_values: tuple[str, ...], numeric: bool) -> pl.Series:

@@ -6,21 +6,24 @@ on axes, sensitive attributes codes into their domains.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from tclose.axes import Axis
-from tclose.columns import Reader, clean
+from tclose.coded import CodedColumn
+from tclose.columns import Reader, clean, code
 from tclose.distances import Form
 from tclose.errors import TableError
 from tclose.frames import Source
 from tclose.quasi_axes import build_axes
 from tclose.schema import Schema
 from tclose.sensitive_codes import build_domain
+
+Spans = list[tuple[NDArray[np.int32], NDArray[np.int32]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,37 +86,42 @@ class EncodedTable:
             rows=self.rows[rows],
         )
 
-    def spans(self, labels: NDArray[np.int64], n_classes: int) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    def spans(self, labels: NDArray[np.int64], n_classes: int) -> Spans:
         """For each axis, the lowest and highest place of every class."""
-        order = np.argsort(labels, kind="stable")
-        starts = np.searchsorted(labels[order], np.arange(n_classes))
-        return [
-            (np.minimum.reduceat(places[order], starts), np.maximum.reduceat(places[order], starts))
-            for places in self.places
-        ]
+        spans = []
+        for axis, places in zip(self.axes, self.places, strict=True):
+            low, high = np.full(n_classes, axis.size, np.int32), np.full(n_classes, -1, np.int32)
+            np.minimum.at(low, labels, places)
+            np.maximum.at(high, labels, places)
+            spans.append((low, high))
+        return spans
 
-    def loss(self, labels: NDArray[np.int64]) -> float:
-        """The general loss metric of 004 section 3.2 of a partition with labels 0, 1, 2, ..."""
+    def loss(self, labels: NDArray[np.int64], spans: Spans | None = None) -> float:
+        """The general loss metric of 004 section 3.2 of a partition with labels 0, 1, 2, ...
+
+        `spans` are those of its classes, where they are known already.
+        """
         sizes = np.bincount(labels)
-        spans = self.spans(labels, len(sizes))
-        costs = [axis.weight * axis.cost(*span) for axis, span in zip(self.axes, spans, strict=True)]
-        return float(np.sum(np.sum(costs, axis=0) * sizes) / len(labels))
+        cost = np.zeros(len(sizes))
+        for axis, span in zip(self.axes, spans or self.spans(labels, len(sizes)), strict=True):
+            cost += axis.weight * axis.cost(*span)
+        return float(np.sum(cost * sizes) / len(labels))
 
 
-def check_columns(frame: pl.DataFrame, schema: Schema) -> None:
+def check_columns(names: Sequence[str], schema: Schema) -> None:
     """Every column of the table has a role, and every role a column."""
     roles = schema.columns
-    if not set(roles) & set(frame.columns):  # what stands for names may be the first row
+    present = set(names)
+    if not set(roles) & present:  # what stands for names may be the first row
         raise TableError(
             "The table has none of the columns the schema names. Is its first line a header, and is `delimiter` right?"
         )
-    unnamed = [name for name in frame.columns if name not in roles]
+    unnamed = [name for name in names if name not in roles]
     if unnamed:
         raise TableError(
             f"{len(unnamed)} of the table's columns have no role in the schema: {_listed(unnamed)}. Name each as "
             "[quasi.NAME] or [sensitive.NAME], or in `identifiers` (never released) or `keep` (released untouched)."
         )
-    present = set(frame.columns)
     absent = [name for name in roles if name not in present]
     if absent:
         raise TableError(f"The schema names columns that the table does not have: {_listed(absent)}.")
@@ -140,46 +148,48 @@ def encode(source: Source, schema: Schema, show_values: bool = False) -> Encoded
 
 
 def encode_rows(
-    source: Source, frame: pl.DataFrame, rows: NDArray[np.int64], schema: Schema, show_values: bool = False
+    source: Source,
+    columns: Mapping[str, CodedColumn],
+    rows: NDArray[np.int64],
+    schema: Schema,
+    show_values: bool = False,
 ) -> EncodedTable:
     """Encode what `select_rows` chose."""
     reader = Reader(source, rows, schema.decimal, show_values)
     axes: list[Axis] = []
     places: list[NDArray[np.int32]] = []
     for quasi in schema.quasi:
-        for axis, place in build_axes(reader, frame[quasi.column], quasi, schema):
+        for axis, place in build_axes(reader, columns[quasi.column], quasi, schema):
             axes.append(axis)
             places.append(place)
     if schema.recode == "suppress":  # the loss is the share of hidden cells, each position of digits being one
         axes = [replace(axis, weight=1 / len(axes)) for axis in axes]
-    domains, codes = encode_sensitive(reader, frame, schema)
+    sensitive = list(encode_sensitive(reader, columns, schema))
+    domains, codes = tuple(domain for domain, _ in sensitive), tuple(column for _, column in sensitive)
     return EncodedTable(tuple(axes), tuple(places), domains, codes, rows)
 
 
 def encode_sensitive(
-    reader: Reader, frame: pl.DataFrame, schema: Schema
-) -> tuple[tuple[Domain, ...], tuple[NDArray[np.int32], ...]]:
-    """The domains and codes of the sensitive attributes."""
-    domains, codes = [], []
+    reader: Reader, columns: Mapping[str, CodedColumn], schema: Schema
+) -> Iterator[tuple[Domain, NDArray[np.int32]]]:
+    """The domain of each sensitive attribute, and the code of every row."""
     for sensitive in schema.sensitive:
-        form, column_codes, missing = build_domain(reader, frame[sensitive.column], sensitive)
-        domains.append(Domain(sensitive.column, form, missing))
-        codes.append(column_codes)
-    return tuple(domains), tuple(codes)
+        form, codes, missing = build_domain(reader, columns[sensitive.column], sensitive)
+        yield Domain(sensitive.column, form, missing), codes
 
 
-def select_rows(source: Source, schema: Schema) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Apply the policy for missing values and check units; quasi and sensitive columns come back cleaned."""
-    check_columns(source.frame, schema)
-    columns = {quasi.column: quasi.is_measured for quasi in schema.quasi}
-    columns |= {sensitive.column: sensitive.is_measured for sensitive in schema.sensitive}
-    frame = source.frame.with_columns(
-        clean(source.frame[name], schema.missing_values, numeric) for name, numeric in columns.items()
-    )
-    if not len(frame):
+def select_rows(source: Source, schema: Schema) -> tuple[dict[str, CodedColumn], NDArray[np.int64]]:
+    """Apply the policy for missing values and check units; quasi and sensitive columns come back coded."""
+    check_columns(source.names, schema)
+    if not source.n_rows:
         raise TableError("The table has no rows.")
-    missing = {name: frame[name].is_null().to_numpy() for name in columns if frame[name].null_count()}
-    rows = np.arange(len(frame), dtype=np.int64)
+    measured = {quasi.column: quasi.is_measured for quasi in schema.quasi}
+    measured |= {sensitive.column: sensitive.is_measured for sensitive in schema.sensitive}
+    columns = {name: code(source.column(name), schema.missing_values, numeric) for name, numeric in measured.items()}
+    missing = {
+        name: column.codes == len(column.values) - 1 for name, column in columns.items() if column.values.null_count()
+    }
+    rows = np.arange(source.n_rows, dtype=np.int64)
     if missing and schema.missing in (None, "error"):
         listed = _listed([f"{name} ({int(mask.sum())} rows)" for name, mask in missing.items()])
         if schema.missing == "error":
@@ -190,17 +200,17 @@ def select_rows(source: Source, schema: Schema) -> tuple[pl.DataFrame, NDArray[n
         )
     if missing and schema.missing == "drop":
         rows = np.flatnonzero(~np.logical_or.reduce(list(missing.values())))
-        frame = frame[rows]
-        if not len(frame):
+        columns = {name: column.take(rows) for name, column in columns.items()}
+        if not len(rows):
             raise TableError("No row is left after dropping those with missing values.")
-    _check_unit(frame, schema)
-    return frame, rows
+    _check_unit(source, rows, schema)
+    return columns, rows
 
 
-def _check_unit(frame: pl.DataFrame, schema: Schema) -> None:
+def _check_unit(source: Source, rows: NDArray[np.int64], schema: Schema) -> None:
     if schema.unit is None:
         return
-    units = clean(frame[schema.unit], schema.missing_values, numeric=False)
+    units = clean(source.column(schema.unit).gather(rows), schema.missing_values, numeric=False)
     distinct = units.n_unique()
     if units.null_count():
         raise TableError(f"Column '{schema.unit}' is the unit, and is missing in {units.null_count()} rows.")

@@ -10,7 +10,7 @@ import io
 import warnings
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,8 +32,11 @@ class Source:
 
     Attributes
     ----------
-    frame
-        Its columns; those of a CSV are text, empty where empty.
+    names, n_rows
+        Its columns and how many rows it has.
+    column
+        Gives the column of a name, those of a CSV as text, empty where empty. A Parquet file is
+        read here, a column at a time, so that a large table is never in memory as a whole.
     restore
         Turns a polars frame into the library the table came in.
     digest
@@ -42,10 +45,23 @@ class Source:
         What its rows are called in messages, and the number of the first.
     """
 
-    frame: pl.DataFrame
+    names: tuple[str, ...]
+    n_rows: int
+    column: Callable[[str], pl.Series]
     restore: Callable[[pl.DataFrame], Any]
     digest: Callable[[], str]
     numbering: tuple[str, int] = ("row", 0)
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, restore: Callable[[pl.DataFrame], Any] | None = None) -> Source:
+        """A table in memory."""
+        digest = partial(_stream_digest, frame)
+        return cls(tuple(frame.columns), len(frame), frame.get_column, restore or _as_it_is, digest)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """All columns at once."""
+        return pl.DataFrame([self.column(name) for name in self.names])
 
     def name_rows(self, rows: NDArray[np.int64], most: int = 5) -> str:
         """The first of these rows for a message: `lines 3, 17, ...`."""
@@ -84,7 +100,7 @@ def read(table: Any, delimiter: str = ",", encoding: str = "utf-8") -> Source:
     if isinstance(table, pl.LazyFrame):
         table = table.collect()
     if isinstance(table, pl.DataFrame):
-        return _checked(Source(table, lambda frame: frame, lambda: _stream_digest(table)))
+        return _checked(Source.of(table))
     return _checked(_from_other_library(table))
 
 
@@ -111,14 +127,10 @@ def _converted(table: Any) -> Source | None:
     if isinstance(wrapped, nw.DataFrame):
         library = wrapped.implementation
         _check_names(wrapped.columns)
-        frame = _all_columns(wrapped)
-        return Source(
-            frame, lambda release: nw.from_arrow(release, backend=library).to_native(), lambda: _stream_digest(frame)
-        )
+        return Source.of(_all_columns(wrapped), lambda release: nw.from_arrow(release, backend=library).to_native())
     if hasattr(table, "__arrow_c_stream__"):
-        frame = pl.DataFrame(table)
         arrow = type(table).__module__.startswith("pyarrow")
-        return Source(frame, lambda f: f.to_arrow() if arrow else f, lambda: _stream_digest(frame))
+        return Source.of(pl.DataFrame(table), pl.DataFrame.to_arrow if arrow else None)
     return None
 
 
@@ -138,7 +150,7 @@ def _one_column(wrapped: Any, name: str) -> pl.Series:
 
 
 def _checked(source: Source) -> Source:
-    _check_names(source.frame.columns)
+    _check_names(list(source.names))
     return source
 
 
@@ -152,6 +164,10 @@ def _check_names(names: list[Any]) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if repeated:
         raise TableError(f"Column {', '.join(map(repr, repeated))} stands in the table more than once. Rename one.")
+
+
+def _as_it_is(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame
 
 
 def _stream_digest(frame: pl.DataFrame) -> str:
@@ -190,13 +206,32 @@ def _read_file(path: Path, delimiter: str, encoding: str) -> Source:
         found = False
     if not found:
         raise TableError(f"'{path}' is not a file.")
-    restore: Callable[[pl.DataFrame], Any] = lambda frame: frame  # noqa: E731
     if suffix == ".parquet":
-        problem = f"'{path.name}' is not a readable Parquet file"
-        frame = guarded(problem, lambda: pl.read_parquet(path, hive_partitioning=False, glob=False))
-        return _checked(Source(frame, restore, lambda: file_digest(path)))
+        return _checked(_read_parquet(path))
     frame, numbering = _read_csv(path, delimiter, encoding, zipped=suffix == ".csv.gz")
-    return Source(frame, restore, lambda: file_digest(path), numbering)
+    return replace(Source.of(frame), digest=partial(file_digest, path), numbering=numbering)
+
+
+def _read_parquet(path: Path) -> Source:
+    problem = f"'{path.name}' is not a readable Parquet file"
+    before = _state(path)
+    table = guarded(problem, lambda: pl.scan_parquet(path, hive_partitioning=False, glob=False))
+    names = guarded(problem, lambda: tuple(table.collect_schema().names()))
+    n_rows = guarded(problem, lambda: int(table.select(pl.len()).collect().item()))
+
+    def column(name: str) -> pl.Series:
+        try:  # by its place: polars takes some names for patterns
+            return guarded(problem, lambda: table.select(pl.nth(names.index(name))).collect().to_series())
+        finally:
+            if _state(path) != before:
+                raise TableError(f"'{path.name}' was changed while it was read. Leave it alone, and start again.")
+
+    return Source(names, n_rows, column, _as_it_is, partial(file_digest, path))
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _read_csv(path: Path, delimiter: str, encoding: str, zipped: bool) -> tuple[pl.DataFrame, tuple[str, int]]:

@@ -10,6 +10,7 @@ import polars as pl
 
 from tclose.columns import clean
 from tclose.errors import InferredSchemaWarning, SchemaError, TableError
+from tclose.frames import Source
 from tclose.schema import Schema
 
 
@@ -57,7 +58,7 @@ def check_keywords(keys: Mapping[str, Any]) -> None:
     Schema.from_dict(full)
 
 
-def infer_schema(frame: pl.DataFrame, keys: Mapping[str, Any]) -> Schema:
+def infer_schema(source: Source, keys: Mapping[str, Any]) -> Schema:
     """A schema from keywords: names where a schema has tables, t where it has a table.
 
     Warns with all that was guessed, so that nothing is decided in silence.
@@ -68,9 +69,9 @@ def infer_schema(frame: pl.DataFrame, keys: Mapping[str, Any]) -> Schema:
     for role, key, guess in (("quasi", "kind", guess_kind), ("sensitive", "distance", guess_distance)):
         for name, table in full[role].items():
             if key not in table:
-                if name not in frame.columns:
+                if name not in source.names:
                     raise TableError(f"The table has no column '{name}'.")
-                table[key] = guess(frame[name], missing_values)
+                table[key] = guess(source.column(name), missing_values)
                 said.append(f"{name} {table[key]}")
     schema = Schema.from_dict(full)
     if said:

@@ -10,7 +10,8 @@ import polars as pl
 import tomli_w
 from numpy.typing import NDArray
 
-from tclose.columns import clean, codes_of, is_flat
+from tclose.coded import codes_of
+from tclose.columns import clean, is_flat
 from tclose.frames import Source
 from tclose.infer import guess_distance, guess_kind
 
@@ -27,7 +28,7 @@ def first_schema(source: Source, name: str, delimiter: str = ",") -> str:
     nested = [column.name for column in frame if not is_flat(column)]
     frame = frame.drop(nested)
     lines = [
-        f"# A first schema for {_comment(name)}: {len(source.frame):,} rows, {len(source.frame.columns):,} columns.",
+        f"# A first schema for {_comment(name)}: {source.n_rows:,} rows, {len(source.names):,} columns.",
         "",
     ]
     lines += ["k = 5  # the least number of rows in a class", ""]

@@ -21,12 +21,12 @@ from tclose.frames import Source, read
 from tclose.infer import check_keywords, infer_schema
 from tclose.partition import Control, Partition
 from tclose.recode import recode
-from tclose.release import Record, Release, certify, source_of
+from tclose.release import Record, Release, certify
 from tclose.report import Report
 from tclose.requirement import Attribute, Requirement
 from tclose.schema import Schema
 from tclose.schema_columns import Quasi
-from tclose.verify import measure, verify
+from tclose.verify import Measured, measure, verify
 
 Listener = Callable[[str, float | None, float | None], None]
 
@@ -101,15 +101,14 @@ def anonymize(
         control = Control(time, lambda loss, done: tell("partition", loss, done))
         rng = np.random.default_rng(seed)
         partition = algorithm.partition(table, requirement, rng=rng, control=control, start=start)
-        loss = table.loss(partition.labels)
+        spans = table.spans(partition.labels, partition.n_classes)
+        loss = table.loss(partition.labels, spans)
     with _stage("recode", seconds, tell):
-        frame = recode(table, partition, selected, schema)
+        frame = recode(table, partition, source, selected, schema, spans)
     with _stage("verify", seconds, tell):
         measured = _verified(frame, schema)
     if measured.classes == 1 and loss > 0 and not allow_single_class:
         raise _useless(algorithm, table, requirement, time)
-    classes = np.full(len(source.frame), -1, np.int64)
-    classes[table.rows] = measured.labels
     if loss > 0.5:
         warnings.warn(
             f"The release keeps its promise but loses {loss:.0%} of the information. Raise t, lower k, or use "
@@ -119,9 +118,8 @@ def anonymize(
         )
     parameters = asdict(algorithm)  # type: ignore[call-overload]
     certificate = certify(schema, measured, loss, algorithm.name, parameters, partition.facts)
-    dropped = len(source.frame) - len(table)
-    record = Record(seed, digest, len(source.frame), dropped, algorithm.name, seconds)
-    return Release(schema, certificate, record, loss, classes, measured, frame, source.restore)
+    record = Record(seed, digest, source.n_rows, source.n_rows - len(table), algorithm.name, seconds)
+    return Release(schema, certificate, record, loss, measured, frame, table.rows, source.restore)
 
 
 def assess(df: Any, schema: Schema | None = None, *, show_values: bool = False, **keys: Any) -> Report:
@@ -139,27 +137,31 @@ def assess(df: Any, schema: Schema | None = None, *, show_values: bool = False, 
     """
     schema, source = _taken_in(df, schema, keys)
     columns = tuple(
-        name
-        for quasi in schema.quasi
-        for name in ((quasi.column,) if quasi.column in source.frame.columns else quasi.released)
+        name for quasi in schema.quasi for name in ((quasi.column,) if quasi.column in source.names else quasi.released)
     )
     source = _with_open_ends(source, schema)
     # What is never released may be gone already, and a generalized value is compared as it is.
-    present = [name for name in (*schema.identifiers, *schema.keep, schema.unit) if name in source.frame.columns]
+    present = [name for name in (*schema.identifiers, *schema.keep, schema.unit) if name in source.names]
     as_found = tuple(Quasi(name, "categorical") for name in columns)
-    frame, rows = select_rows(
+    coded, rows = select_rows(
         source, replace(schema, quasi=as_found, identifiers=(), keep=tuple(present), recode="generalize", unit=None)
     )
-    measured = measure(frame, columns, schema, Reader(source, rows, schema.decimal, show_values))
+    measured = measure(coded, columns, schema, Reader(source, rows, schema.decimal, show_values))
     return Report(measured, schema, rows, source, columns, show_values)
 
 
 def _with_open_ends(source: Source, schema: Schema) -> Source:
     """Bounds that are empty because a tail is open are values, not missing."""
     names = {name for quasi in schema.quasi if quasi.publish == "bounds" for name in quasi.released}
-    ends = [source.frame[name].cast(pl.String) for name in names if name in source.frame.columns]
-    filled = [end.set(end == "", None).fill_null("open") for end in ends]
-    return replace(source, frame=source.frame.with_columns(filled))
+
+    def column(name: str) -> pl.Series:
+        given = source.column(name)
+        if name not in names:
+            return given
+        ends = given.cast(pl.String)
+        return ends.set(ends == "", None).fill_null("open")
+
+    return replace(source, column=column)
 
 
 def _taken_in(df: Any, schema: Schema | None, keys: dict[str, Any]) -> tuple[Schema, Source]:
@@ -171,7 +173,7 @@ def _taken_in(df: Any, schema: Schema | None, keys: dict[str, Any]) -> tuple[Sch
         raise SchemaError("Give a schema, or at least quasi=[...], sensitive={column: t} and k=...")
     check_keywords(keys)
     source = read(df, keys.get("delimiter", ","), keys.get("encoding", "utf-8"))
-    return infer_schema(source.frame, keys), source
+    return infer_schema(source, keys), source
 
 
 def _check_capable(algorithm: Algorithm, schema: Schema) -> None:
@@ -227,9 +229,9 @@ def _useless(
     )
 
 
-def _verified(frame: Any, schema: Schema) -> Any:
+def _verified(frame: pl.DataFrame, schema: Schema) -> Measured:
     try:
-        return verify(source_of(frame), schema)
+        return verify(Source.of(frame), schema)
     except VerificationError as error:
         if schema.keep and "`keep`" in str(error):
             raise InfeasibleError(str(error)) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from tclose.axes import Axis, SpanAxis, TreeAxis
 from tclose.builders import Builder, Dates, Intervals
-from tclose.columns import Reader, codes_of
+from tclose.coded import CodedColumn, codes_of
+from tclose.columns import Reader, texts
 from tclose.decimals import MOST_DIGITS, TooManyDigits, scaled, text
 from tclose.errors import TableError
 from tclose.hierarchy import Hierarchy
@@ -22,7 +24,7 @@ Places = NDArray[np.int32]
 Integers = NDArray[np.int64]
 
 
-def build_axes(reader: Reader, column: pl.Series, quasi: Quasi, schema: Schema) -> list[tuple[Axis, Places]]:
+def build_axes(reader: Reader, column: CodedColumn, quasi: Quasi, schema: Schema) -> list[tuple[Axis, Places]]:
     """The axes of one quasi-identifier, each with the place of every row."""
     weight = 1 / len(schema.quasi)
     if quasi.kind == "digits":
@@ -34,66 +36,68 @@ def build_axes(reader: Reader, column: pl.Series, quasi: Quasi, schema: Schema) 
     if quasi.kind == "date":
         return [_date(reader, column, quasi, weight)]
     if quasi.kind == "text":
-        labels = reader.texts(column)
-        return [_tree(reader, labels, Hierarchy.from_prefixes(labels.drop_nulls().unique()), weight)]
+        labels = _as_texts(column, column.values)
+        return [_tree(reader, labels, Hierarchy.from_prefixes(labels.values.drop_nulls()), weight)]
     if quasi.hierarchy is None or isinstance(quasi.hierarchy, Hierarchy):
-        return [_tree(reader, column, quasi.hierarchy, weight)]
+        return [_tree(reader, _as_texts(column, column.values), quasi.hierarchy, weight)]
     labels = _spelled_for(quasi.hierarchy, reader, column)
-    return [_tree(reader, labels, quasi.hierarchy.build(labels.drop_nulls().unique().sort().to_list()), weight)]
+    return [_tree(reader, labels, quasi.hierarchy.build(labels.values.drop_nulls().to_list()), weight)]
 
 
-def _plain(reader: Reader, column: pl.Series, quasi: Quasi) -> pl.Series:
+def _plain(reader: Reader, column: CodedColumn, quasi: Quasi) -> CodedColumn:
     """The column as the text under which a value is kept or hidden."""
     if quasi.kind == "numeric":
-        return reader.texts(pl.Series(column.name, reader.numbers(column)).fill_nan(None))
-    return reader.texts(reader.dates(column, quasi.format) if quasi.kind == "date" else column)
+        return _as_texts(column, pl.Series(reader.numbers(column)).fill_nan(None))
+    return _as_texts(column, reader.dates(column, quasi.format) if quasi.kind == "date" else column.values)
 
 
-def _spelled_for(builder: Builder, reader: Reader, column: pl.Series) -> pl.Series:
+def _spelled_for(builder: Builder, reader: Reader, column: CodedColumn) -> CodedColumn:
     """The column as the text a builder understands: plain numbers, ISO dates."""
     if isinstance(builder, Intervals):
-        column = pl.Series(column.name, reader.numbers(column)).fill_nan(None)
-    elif isinstance(builder, Dates):
-        column = reader.dates(column, None)
-    return reader.texts(column)
+        return _as_texts(column, pl.Series(reader.numbers(column)).fill_nan(None))
+    return _as_texts(column, reader.dates(column, None) if isinstance(builder, Dates) else column.values)
 
 
-def _tree(reader: Reader, column: pl.Series, hierarchy: Hierarchy | None, weight: float) -> tuple[TreeAxis, Places]:
-    labels = reader.texts(column)
+def _as_texts(column: CodedColumn, values: pl.Series) -> CodedColumn:
+    return column.with_values(texts(values.alias(column.name)))
+
+
+def _tree(reader: Reader, labels: CodedColumn, hierarchy: Hierarchy | None, weight: float) -> tuple[TreeAxis, Places]:
     if hierarchy is None:
-        hierarchy = Hierarchy.flat(labels.drop_nulls().unique().sort().to_list())
-    codes = codes_of(labels, pl.Series(hierarchy.leaves, dtype=pl.String))
-    absent = codes < 0
-    missing = labels.is_null().to_numpy()
-    if (absent & ~missing).any():
+        hierarchy = Hierarchy.flat(labels.values.drop_nulls().to_list())
+    codes = codes_of(labels.values, pl.Series(hierarchy.leaves, dtype=pl.String))
+    missing = labels.values.is_null().to_numpy()
+    absent = (codes < 0) & ~missing
+    if absent.any():
         fix = "Add them to the hierarchy, or list them under `missing_values`."
-        raise reader.refuse(labels, absent & ~missing, "are not in its hierarchy", fix)
-    counts = np.bincount(codes[~missing], minlength=len(hierarchy.leaves))
+        raise reader.refuse(labels, absent, "are not in its hierarchy", fix)
+    counts = np.zeros(len(hierarchy.leaves), np.int64)
+    counts[codes[~missing]] = labels.counts[~missing]
     order = hierarchy.by_frequency(counts)
     ranks = np.empty(len(order) + 1, np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)
     ranks[-1] = len(order)  # code -1, missing, is the last place
-    axis = TreeAxis(column.name, weight, hierarchy, hierarchy.leaf_nodes[order], bool(missing.any()))
-    return axis, ranks[codes]
+    axis = TreeAxis(labels.name, weight, hierarchy, hierarchy.leaf_nodes[order], bool(missing.any()))
+    return axis, labels.spread(ranks[codes])
 
 
-def _digits(reader: Reader, column: pl.Series, weight: float) -> list[tuple[Axis, Places]]:
-    labels = reader.texts(column)
-    widths = labels.str.len_chars()
+def _digits(reader: Reader, column: CodedColumn, weight: float) -> list[tuple[Axis, Places]]:
+    labels = _as_texts(column, column.values)
+    widths = labels.values.str.len_chars()
     width = int(widths.max() or 0)  # type: ignore[arg-type]
     uneven = (widths != width).fill_null(False).to_numpy()
     if uneven.any():
         raise reader.refuse(labels, uneven, "are shorter than the longest", "Kind digits needs texts of one length.")
     axes: list[tuple[Axis, Places]] = []
     for position in range(width):
-        axis, places = _tree(reader, labels.str.slice(position, 1), None, weight / width)
-        axes.append((TreeAxis(column.name, axis.weight, axis.hierarchy, axis.leaves, axis.missing, position), places))
+        axis, places = _tree(reader, labels.with_values(labels.values.str.slice(position, 1)), None, weight / width)
+        axes.append((replace(axis, position=position), places))
     if not axes:  # all missing
         axes.append(_tree(reader, labels, None, weight))
     return axes
 
 
-def _numeric(reader: Reader, column: pl.Series, quasi: Quasi, weight: float) -> tuple[SpanAxis, Places]:
+def _numeric(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float) -> tuple[SpanAxis, Places]:
     values = reader.numbers(column)
     missing = np.isnan(values)
     distinct, inverse = np.unique(values[~missing], return_inverse=True)
@@ -110,7 +114,7 @@ def _numeric(reader: Reader, column: pl.Series, quasi: Quasi, weight: float) -> 
     bottom, top, low, high, step = (None if limit is None else next(rest) for limit in limits)
     snapped = ends if step is None else (ends[0] // step * step, -(-ends[1] // step) * step)
     axis = _span_axis(column.name, weight, numbers, snapped, (bottom, top), (low, high), bool(missing.any()), decimals)
-    return axis, _fill(missing, inverse, len(distinct))
+    return axis, column.spread(_fill(missing, inverse, len(distinct)))
 
 
 def _rounded_outward(
@@ -130,7 +134,7 @@ def _rounded_outward(
     return np.append(np.rint(product), np.rint(limits)).astype(np.int64), ends, decimals
 
 
-def _date(reader: Reader, column: pl.Series, quasi: Quasi, weight: float) -> tuple[SpanAxis, Places]:
+def _date(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float) -> tuple[SpanAxis, Places]:
     dates = reader.dates(column, quasi.format)
     missing = dates.is_null().to_numpy()
     days = dates.to_physical().fill_null(0).to_numpy().astype(np.int64)
@@ -149,7 +153,7 @@ def _date(reader: Reader, column: pl.Series, quasi: Quasi, weight: float) -> tup
         bool(missing.any()),
         None,
     )
-    return axis, _fill(missing, inverse, len(distinct))
+    return axis, column.spread(_fill(missing, inverse, len(distinct)))
 
 
 def _span_axis(
@@ -201,7 +205,7 @@ def _span_axis(
     )
 
 
-def _check_range(reader: Reader, column: pl.Series, values: NDArray[np.float64], quasi: Quasi) -> None:
+def _check_range(reader: Reader, column: CodedColumn, values: NDArray[np.float64], quasi: Quasi) -> None:
     if quasi.range is None:
         return
     low, high = (_day(limit) if isinstance(limit, date) else float(limit) for limit in quasi.range)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from tclose.axes import Axis, SpanAxis, TreeAxis
-from tclose.columns import codes_of, float_texts, type_name
+from tclose.coded import CodedColumn, as_enum
+from tclose.columns import float_texts, type_name
 from tclose.decimals import text
-from tclose.encode import EncodedTable
+from tclose.encode import EncodedTable, Spans
 from tclose.errors import TableError
+from tclose.frames import Source
 from tclose.partition import Partition
 from tclose.schema import Schema
 from tclose.schema_columns import Quasi, Sensitive
@@ -19,8 +24,15 @@ Places = NDArray[np.int32]
 Span = tuple[Places, Places]
 
 
-def recode(table: EncodedTable, partition: Partition, frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """All released columns, one row a row of `table`, in its order.
+def recode(
+    table: EncodedTable,
+    partition: Partition,
+    source: Source,
+    columns: Mapping[str, CodedColumn],
+    schema: Schema,
+    spans: Spans | None = None,
+) -> pl.DataFrame:
+    """All released columns, one row a row of `table`, in its order; text as Enum, which is a few bytes a row.
 
     Parameters
     ----------
@@ -28,12 +40,16 @@ def recode(table: EncodedTable, partition: Partition, frame: pl.DataFrame, schem
         The encoded rows.
     partition
         Their classes.
-    frame
-        The same rows as a dataframe, missing values set to null; its columns give the order.
+    source
+        Where they came from: it gives the order of columns, and those that are kept.
+    columns
+        The quasi-identifiers and sensitive attributes of the same rows.
     schema
         What becomes of each column.
+    spans
+        Those of the classes, where they are known already.
     """
-    spans = table.spans(partition.labels, partition.n_classes)
+    spans = spans or table.spans(partition.labels, partition.n_classes)
     by_column: dict[str, list[int]] = {}
     for place, axis in enumerate(table.axes):
         by_column.setdefault(axis.column, []).append(place)
@@ -41,41 +57,36 @@ def recode(table: EncodedTable, partition: Partition, frame: pl.DataFrame, schem
     released: list[pl.Series] = []
     roles = schema.columns
     sensitive = {column.column: column for column in schema.sensitive}
-    for name in frame.columns:
+    for name in source.names:
         role = roles[name]
         if role == "quasi":
             places = by_column[name]
             axes, covers = [table.axes[p] for p in places], [spans[p] for p in places]
-            columns = _publish(quasi[name], axes, covers, partition, table.places[places[0]])
-            released += [column.gather(partition.labels) for column in columns]
+            of_classes = _publish(quasi[name], axes, covers, partition, table.places[places[0]])
+            released += [as_enum(column).gather(partition.labels) for column in of_classes]
         elif role == "sensitive":
-            released.append(_own(_as_text(frame[name], sensitive[name])))
+            values = _as_text(columns[name].values, sensitive[name])
+            released.append(_own(values).gather(columns[name].codes))
         elif role == "keep":
-            released.append(_own(frame[name]))
+            released.append(_own(source.column(name).gather(table.rows)))
     return pl.DataFrame(released)
 
 
-def _as_text(column: pl.Series, sensitive: Sensitive) -> pl.Series:
+def _as_text(values: pl.Series, sensitive: Sensitive) -> pl.Series:
     """Where the domain is made of texts, a float is released as its text: 1, not 1.0."""
     named = sensitive.order is not None or sensitive.hierarchy is not None or sensitive.matrix is not None
-    return float_texts(column) if named and column.dtype.is_float() else column
+    return float_texts(values) if named and values.dtype.is_float() else values
 
 
 def _own(column: pl.Series) -> pl.Series:
-    """The column in memory of its own, which holds nothing but released values, and them in no telling order.
-
-    Rows taken from a text column go on pointing into the text of all rows, in its old order.
-    """
-    if column.dtype in (pl.Categorical, pl.Enum):
-        column = column.cast(pl.String)
+    """The column in memory of its own, which holds nothing but released values, and them in no telling order."""
     if column.dtype.is_nested() or column.dtype == pl.Object:
         raise TableError(f"Column '{column.name}' is of type {type_name(column)}. Flatten it before it is released.")
-    if column.dtype not in (pl.String, pl.Binary):
-        return column
-    distinct = column.drop_nulls().unique().sort()
-    codes = pl.Series(codes_of(column, distinct))
-    fresh = pl.Series(column.name, distinct.to_list(), dtype=column.dtype)
-    return fresh.gather(codes.set(codes < 0, None))
+    if column.dtype == pl.Binary:
+        coded = CodedColumn.of(column)
+        return pl.Series(column.name, coded.values.to_list(), dtype=pl.Binary).gather(coded.codes)
+    categories = column.dtype in (pl.Categorical, pl.Enum)
+    return as_enum(column.cast(pl.String) if categories else column)
 
 
 def _publish(
@@ -100,15 +111,16 @@ def _publish(
 
 def _by_class(axis: Axis, span: Span) -> pl.Series:
     low, high, back = _distinct(span)
-    return pl.Series(axis.labels(low, high), dtype=pl.String).gather(back)
+    return as_enum(pl.Series(axis.labels(low, high), dtype=pl.String)).gather(back)
 
 
-def _distinct(span: Span) -> tuple[Places, Places, NDArray[np.int64]]:
+def _distinct(span: Span) -> tuple[Places, Places, NDArray[Any]]:
     """The distinct spans, so that each label is made once, and which of them each class has."""
     low, high = span
-    key = low.astype(np.int64) << 32 | high
-    distinct, back = np.unique(key, return_inverse=True)
-    return (distinct >> 32).astype(np.int32), (distinct & 0xFFFFFFFF).astype(np.int32), back
+    width = int(high.max()) + 1
+    pairs = CodedColumn.of(pl.Series(low.astype(np.int64) * width + high))
+    distinct = pairs.values.to_numpy()
+    return (distinct // width).astype(np.int32), (distinct % width).astype(np.int32), pairs.codes
 
 
 def _means(axis: SpanAxis, span: Span, partition: Partition, places: Places) -> list[str | None]:

@@ -25,11 +25,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tclose.coded import as_enum, as_text
 from tclose.errors import TableError, VerificationError
 from tclose.frames import HashSink, Source, file_digest, guarded, read, suffix_of
 from tclose.schema import Schema
 from tclose.verify import Measured, fraction, verify
 
+ROW_GROUP = 1 << 18
 LIMITS = (
     "t-closeness limits what a class tells about a sensitive attribute beyond what the whole table tells. It does "
     "not hide the distribution of the whole table, nor that someone is in it; it does not stop learning from the "
@@ -100,8 +102,6 @@ class Release:
         Seed, digest and timings; not publishable.
     loss
         The general loss metric of 004 section 3.2.
-    classes
-        The class of each input row, -1 where it was dropped.
     measured
         What the verifier found.
     """
@@ -110,26 +110,33 @@ class Release:
     certificate: Certificate
     record: Record
     loss: float
-    classes: NDArray[np.int64] = field(repr=False)
     measured: Measured = field(repr=False)
     _frame: pl.DataFrame = field(repr=False)
+    _rows: NDArray[np.int64] = field(repr=False)
     _restore: Callable[[pl.DataFrame], Any] = field(repr=False)
+
+    @cached_property
+    def classes(self) -> NDArray[np.int64]:
+        """The class of each input row, -1 where it was dropped."""
+        classes = np.full(self.record.input_rows, -1, np.int64)
+        classes[self._rows] = self.measured.grouped.labels
+        return classes
 
     @cached_property
     def _shuffled(self) -> pl.DataFrame:
         # The order comes from the operating system, never from the seed: who knows the seed
         # must not be able to undo it.
-        order = np.random.default_rng(secrets.randbits(128)).permutation(len(self._frame))
-        return self._frame[order]
+        rows = np.arange(len(self._frame), dtype=np.uint32)  # as polars counts rows
+        return self._frame[np.random.default_rng(secrets.randbits(128)).permutation(rows)]
 
     @cached_property
     def table(self) -> Any:
         """The released rows in random order, in the library the input came in."""
-        return self._restore(self._shuffled)
+        return self._restore(as_text(self._shuffled))
 
     def aligned(self) -> Any:
         """The released rows in the order of the input, dropped rows left out."""
-        return self._restore(self._frame)
+        return self._restore(as_text(self._frame))
 
     def write(self, path: Path | str, *, keep_order: bool = False, record: Path | str | None = None) -> Certificate:
         """Write the release and, beside it, its certificate; read both back and verify.
@@ -178,15 +185,16 @@ class Release:
         """The file holds exactly what was to be released, and keeps its promise by itself."""
         problem = "The written file does not hold what was to be released; nothing is left of it"
         try:
-            written = read(path, self.schema.delimiter)
-            found = verify(written, self.schema)
+            source = read(path, self.schema.delimiter)
+            written = pl.DataFrame([as_enum(source.column(name)) for name in source.names])
+            found = verify(Source.of(written), self.schema)
         except TableError:
             raise VerificationError(f"{problem}.") from None
         if suffix == ".parquet":
-            same = written.frame.equals(frame)
+            same = written.schema == frame.schema and written.equals(frame)
         else:
             expected = HashSink()
-            frame.write_csv(cast(Any, expected), **_csv_options(frame, self.schema))
+            _in_pieces(frame).sink_csv(cast(Any, expected), **_csv_options(frame, self.schema))
             with gzip.open(path) if suffix == ".csv.gz" else path.open("rb") as file:
                 same = hashlib.file_digest(cast(Any, file), "sha256").hexdigest() == expected.hash.hexdigest()
         if not same or found.as_dict() != self.measured.as_dict():
@@ -268,14 +276,19 @@ def _csv_options(frame: pl.DataFrame, schema: Schema) -> dict[str, Any]:
     return {"separator": schema.delimiter, "quote_style": "always" if len(frame.columns) == 1 else "necessary"}
 
 
+def _in_pieces(frame: pl.DataFrame) -> pl.LazyFrame:
+    """The table as it is written: its text is made some rows at a time."""
+    return frame.lazy().map_batches(as_text, streamable=True, schema=as_text(frame.head(0)).schema)
+
+
 def _write_frame(frame: pl.DataFrame, path: Path, suffix: str, schema: Schema) -> None:
     try:
         if suffix == ".parquet":
-            frame.write_parquet(path, compression="zstd", compression_level=1)
+            _in_pieces(frame).sink_parquet(path, compression="zstd", compression_level=1, row_group_size=ROW_GROUP)
         else:
             compression: Any = "gzip" if suffix == ".csv.gz" else "uncompressed"
             options = _csv_options(frame, schema)
-            frame.write_csv(path, compression=compression, check_extension=False, **options)
+            _in_pieces(frame).sink_csv(path, compression=compression, check_extension=False, **options)
     except Exception as error:
         # What the system said, such as that the disk is full, stands only in the message.
         number = re.search(r"os error (\d+)", str(error))
@@ -365,8 +378,3 @@ def check_certificate(path: Path, measured: Measured) -> bool:
     if measured.k < promised[0] or any(measured.t[name] > t for name, t in promised[1].items()):
         raise VerificationError(f"'{beside.name}' promises more than the file keeps.")
     return True
-
-
-def source_of(frame: pl.DataFrame) -> Source:
-    """A frame as the verifier takes it."""
-    return Source(frame, lambda given: given, lambda: "")

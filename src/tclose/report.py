@@ -58,15 +58,15 @@ class Report:
         quasi-identifiers if values were asked for.
         """
         distances = self.measured.distances[column]
-        farthest = np.lexsort((self.measured.sizes, -distances.floats))[:most]
-        first = {int(c): int(np.flatnonzero(self.measured.labels == c)[0]) for c in farthest}
+        grouped = self.measured.grouped
         found = []
-        for place in map(int, farthest):
-            row = self._rows[first[place] : first[place] + 1]
-            entry = {"size": int(self.measured.sizes[place]), "t": fraction(distances.exact(place))}
+        for place in map(int, np.lexsort((grouped.sizes, -distances.floats))[:most]):
+            first = int(np.argmax(grouped.keys == grouped.distinct[place]))
+            row = self._rows[first : first + 1]
+            entry = {"size": int(grouped.sizes[place]), "t": fraction(distances.exact(place))}
             entry["first"] = self._source.name_rows(row)
             if self._show_values:
-                shown = self._source.frame[int(row[0]), :].select(self._columns).to_dicts()[0]
+                shown = {name: self._source.column(name)[int(row[0])] for name in self._columns}
                 entry["values"] = {name: None if value is None else str(value) for name, value in shown.items()}
             found.append(entry)
         return found

@@ -23,10 +23,9 @@ from tclose.algorithms import Algorithm
 from tclose.datasets import census, hospital
 from tclose.encode import EncodedTable, encode, select_rows
 from tclose.errors import InfeasibleError, TableError
-from tclose.frames import read
+from tclose.frames import Source, read
 from tclose.partition import Control, Partition
 from tclose.recode import recode
-from tclose.release import source_of
 from tclose.requirement import Requirement
 from tclose.schema import Schema
 from tclose.verify import verify
@@ -84,10 +83,11 @@ def check_method(method: Algorithm, case: Case) -> None:
     _require(int(sizes.min()) >= schema.k, "every class has k rows")
     again = run(method, table, requirement)
     _require(np.array_equal(partition.labels, again.labels), "the same seed gives the same classes")
-    released = recode(table, partition, select_rows(read(frame), schema)[0], schema)
+    source = read(frame)
+    released = recode(table, partition, source, select_rows(source, schema)[0], schema)
     expected = {*schema.released_quasi, *(s.column for s in schema.sensitive), *schema.keep}
     _require(set(released.columns) == expected, "no column is added or lost")
-    measured = verify(source_of(released), schema)
+    measured = verify(Source.of(released), schema)
     _require(measured.classes <= len(sizes), "classes that look alike are one")
     improved = run(method, table, requirement, partition)
     _require(table.loss(improved.labels) <= table.loss(partition.labels) + 1e-12, "a start is not made worse")

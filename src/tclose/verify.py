@@ -6,24 +6,23 @@ rows are in one class if they agree on every released quasi-identifier.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
-import polars as pl
-from numpy.typing import NDArray
 
-from tclose.columns import Reader, clean
+from tclose.coded import CodedColumn
+from tclose.columns import Reader, code
 from tclose.encode import encode_sensitive
 from tclose.errors import TableError, VerificationError
 from tclose.frames import Source
-from tclose.metrics.classes import Tally, group
+from tclose.metrics.classes import Classes, Tally
 from tclose.metrics.closeness import Distances, class_distances
 from tclose.metrics.diversity import Reached, diversity, first_failure
 from tclose.schema import Schema
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +35,7 @@ class Measured:
         Rows, distinct combinations of quasi-identifiers, and rows of the smallest class.
     t, l
         By sensitive attribute: the largest distance of a class, and the least diversity.
-    labels, sizes, distances, tallies
+    grouped, distances, tallies
         The class of each row and what was measured of each class.
     """
 
@@ -45,8 +44,7 @@ class Measured:
     k: int
     t: dict[str, Fraction | float]
     l: dict[str, Reached]  # noqa: E741
-    labels: Integers = field(repr=False)
-    sizes: Integers = field(repr=False)
+    grouped: Classes = field(repr=False)
     distances: dict[str, Distances] = field(repr=False)
     tallies: dict[str, Tally] = field(repr=False)
 
@@ -66,27 +64,25 @@ def fraction(value: Fraction | float) -> dict[str, Any]:
     return {"exact": str(value) if isinstance(value, Fraction) else None, "value": float(value)}
 
 
-def measure(frame: pl.DataFrame, columns: tuple[str, ...], schema: Schema, reader: Reader) -> Measured:
-    """Group a table, cleaned of missing values, by these columns and measure its classes."""
-    if not len(frame):
+def measure(columns: Mapping[str, CodedColumn], names: Sequence[str], schema: Schema, reader: Reader) -> Measured:
+    """Group a table, cleaned of missing values, by the columns of these names and measure its classes."""
+    n_rows = len(reader.rows)
+    if not n_rows:
         raise TableError("The table has no rows.")
-    labels, n_classes = group(frame, columns)
-    domains, codes = encode_sensitive(reader, frame, schema)
+    grouped = Classes.of(n_rows, (columns[name] for name in names))
     tallies, distances = {}, {}
     places = {s.column: s.l.recursive[1] if s.l and s.l.recursive else 2 for s in schema.sensitive}
-    for domain, column in zip(domains, codes, strict=True):
-        tally = Tally.of(labels, n_classes, column, domain.size)
+    for domain, codes in encode_sensitive(reader, columns, schema):
+        tally = Tally.of(grouped, codes, domain.size)
         tallies[domain.column] = tally
         distances[domain.column] = class_distances(domain.form, tally)
-    sizes = np.bincount(labels, minlength=n_classes)
     return Measured(
-        rows=len(frame),
-        classes=n_classes,
-        k=int(sizes.min()),
+        rows=n_rows,
+        classes=len(grouped),
+        k=int(grouped.sizes.min()),
         t={name: found.largest() for name, found in distances.items()},
         l={name: diversity(tally, places[name]) for name, tally in tallies.items()},
-        labels=labels,
-        sizes=sizes,
+        grouped=grouped,
         distances=distances,
         tallies=tallies,
     )
@@ -102,12 +98,12 @@ def verify(source: Source, schema: Schema, show_values: bool = False) -> Measure
     TableError
         The table is not a release of this schema.
     """
-    frame = _released_columns(source.frame, schema)
-    reader = Reader(source, np.arange(len(frame)), schema.decimal, show_values)
-    measured = measure(frame, schema.released_quasi, schema, reader)
+    columns = _released_columns(source, schema)
+    reader = Reader(source, np.arange(source.n_rows), schema.decimal, show_values)
+    measured = measure(columns, schema.released_quasi, schema, reader)
     broken = []
     if measured.k < schema.k:
-        few = int((measured.sizes < schema.k).sum())
+        few = int((measured.grouped.sizes < schema.k).sum())
         broken.append(f"k is {measured.k} and not {schema.k}: {few} classes are smaller")
     for sensitive in schema.sensitive:
         name = sensitive.column
@@ -117,8 +113,9 @@ def verify(source: Source, schema: Schema, show_values: bool = False) -> Measure
         if failure:
             broken.append(f"l of '{name}': {failure}")
     if schema.keep and not schema.keep_unchecked:
-        labels, n_groups = group(frame, (*schema.released_quasi, *schema.keep))
-        least = int(np.bincount(labels, minlength=n_groups).min())
+        quasi = (columns[name] for name in schema.released_quasi)
+        kept = (CodedColumn.of(source.column(name)) for name in schema.keep)
+        least = int(Classes.of(source.n_rows, chain(quasi, kept)).sizes.min())
         if least < schema.k:
             broken.append(
                 f"with the columns of `keep` the smallest group has {least} rows and not {schema.k}; "
@@ -129,35 +126,33 @@ def verify(source: Source, schema: Schema, show_values: bool = False) -> Measure
     return measured
 
 
-def _released_columns(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """The table with missing values set to null, if its columns are those of a release."""
+def _released_columns(source: Source, schema: Schema) -> dict[str, CodedColumn]:
+    """The columns that are measured, missing values set to null, if all are those of a release."""
     expected = [*schema.released_quasi, *(s.column for s in schema.sensitive), *schema.keep]
-    forbidden = [name for name in (*schema.identifiers, schema.unit) if name in frame.columns]
+    present, wanted = set(source.names), set(expected)
+    forbidden = [name for name in (*schema.identifiers, schema.unit) if name in present]
     if forbidden:
         raise VerificationError(
             f"Columns that must never be released are in the table: {', '.join(map(repr, forbidden))}."
         )
-    present, wanted = set(frame.columns), set(expected)
     absent = [name for name in expected if name not in present]
-    extra = [name for name in frame.columns if name not in wanted]
+    extra = [name for name in source.names if name not in wanted]
     if absent or extra:
         raise TableError(
             "The table's columns are not those of a release of this schema."
             + (f" Absent: {', '.join(map(repr, absent))}." if absent else "")
             + (f" Not in the schema: {', '.join(map(repr, extra[:20]))}." if extra else "")
         )
-    numeric = {sensitive.column for sensitive in schema.sensitive if sensitive.is_measured}
-    kept, quasi = set(schema.keep), set(schema.released_quasi)
-    checked = [name for name in expected if name not in kept]
     # A released quasi-identifier is missing only where it is empty: `*` may well be a spelling of missing before.
-    spelled = {name: () if name in quasi else schema.missing_values for name in checked}
-    frame = frame.with_columns(clean(frame[name], spelled[name], name in numeric) for name in checked)
-    missing = [name for name in checked if frame[name].null_count()]
+    columns = {name: code(source.column(name), (), numeric=False) for name in schema.released_quasi}
+    for sensitive in schema.sensitive:
+        given = source.column(sensitive.column)
+        columns[sensitive.column] = code(given, schema.missing_values, sensitive.is_measured)
     open_ends = {name for quasi in schema.quasi if quasi.publish == "bounds" for name in quasi.released}
-    missing = [name for name in missing if name not in open_ends]
+    missing = [name for name, column in columns.items() if column.values.null_count() and name not in open_ends]
     if missing and schema.missing != "category":
         raise VerificationError(
             f"There are missing values in {', '.join(map(repr, missing))}, and the schema does not say "
             'missing = "category".'
         )
-    return frame
+    return columns

@@ -2,42 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from tclose.columns import codes_of
+from tclose.coded import CodedColumn, places_in
 
 Integers = NDArray[np.int64]
+MOST = 2**62
+ENTRIES = 1 << 20  # of a tally at a time, so that what is derived from them takes little memory
 
 
-def group(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[Integers, int]:
-    """The class of each row, numbered from 0, and how many there are; nulls are alike.
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Rows by what they have in some columns.
 
-    One column after the other is folded into a single key, so that no more than a few
-    arrays are held at once.
+    Attributes
+    ----------
+    keys
+        A number for each row: rows that agree on all columns have the same.
+    distinct
+        The key of each class, ascending.
+    sizes
+        The rows of each class.
 
     Examples
     --------
-    >>> group(pl.DataFrame({"a": ["x", None, "x"], "b": [1, 1, 1]}), ["a", "b"])
-    (array([1, 0, 1]), 2)
+    >>> import polars as pl
+    >>> columns = [pl.Series(["x", None, "x"]), pl.Series([1, 1, 1])]
+    >>> Classes.of(3, map(CodedColumn.of, columns)).labels.tolist()
+    [0, 1, 0]
     """
-    key = np.zeros(len(frame), np.int64)
-    size = 1
-    for name in columns:
-        column = frame[name]
-        distinct = column.drop_nulls().unique().sort()
-        codes = codes_of(column, distinct).astype(np.int64) + 1
-        if size * (len(distinct) + 1) >= 2**62:
-            distinct_keys, key = np.unique(key, return_inverse=True)
-            size = len(distinct_keys)
-        key = key * (len(distinct) + 1) + codes
-        size *= len(distinct) + 1
-    distinct_keys, key = np.unique(key, return_inverse=True)
-    return key, len(distinct_keys)
+
+    keys: Integers
+    distinct: Integers
+    sizes: Integers
+
+    @classmethod
+    def of(cls, n_rows: int, columns: Iterable[CodedColumn]) -> Classes:
+        """Group the rows of a table: one column after the other is folded into the key."""
+        keys, bound = np.zeros(n_rows, np.int64), 1
+        for column in columns:
+            if bound * len(column.values) >= MOST:
+                distinct = np.unique(keys)
+                keys, bound = places_in(distinct, keys).astype(np.int64), len(distinct)
+            keys *= len(column.values)
+            keys += column.codes
+            bound *= len(column.values)
+        return cls(keys, *np.unique(keys, return_counts=True))
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def labels(self) -> Integers:
+        """The class of each row, numbered from 0."""
+        return places_in(self.distinct, self.keys).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +70,8 @@ class Tally:
 
     Attributes
     ----------
-    owner, code, count
-        One entry a pair of class and value.
+    code, count
+        One entry a pair of class and value; narrow, as there may be as many as rows.
     start
         The first entry of each class.
     sizes
@@ -56,23 +80,52 @@ class Tally:
         The rows with each value in the whole table.
     """
 
-    owner: Integers
-    code: Integers
-    count: Integers
+    code: NDArray[Any]
+    count: NDArray[Any]
     start: Integers
     sizes: Integers
     reference: Integers
 
     @classmethod
-    def of(cls, classes: Integers, n_classes: int, codes: NDArray[np.int32], size: int) -> Tally:
+    def of(cls, classes: Classes, codes: NDArray[np.int32], size: int) -> Tally:
         """Count the codes (0 to size - 1) of the rows."""
-        pairs, count = np.unique(classes * size + codes, return_counts=True)
-        owner = pairs // size
-        return cls(
-            owner,
-            pairs % size,
-            count.astype(np.int64),
-            np.searchsorted(owner, np.arange(n_classes)),
-            np.bincount(classes, minlength=n_classes).astype(np.int64),
-            np.bincount(codes, minlength=size).astype(np.int64),
-        )
+        short = int(classes.distinct[-1]) < MOST // size
+        pairs = (classes.keys if short else classes.labels) * size
+        pairs += codes
+        pairs.sort()
+        first = _first_of_each(pairs)
+        count = np.diff(first, append=len(pairs)).astype(np.int32)
+        pairs = pairs[first]
+        code = (pairs % size).astype(np.int32)
+        pairs //= size
+        reference = np.bincount(codes, minlength=size).astype(np.int64)
+        return cls(code, count, _first_of_each(pairs), classes.sizes, reference)
+
+    @property
+    def owner(self) -> Integers:
+        """The class of each entry."""
+        return np.repeat(np.arange(len(self.start)), np.diff(self.start, append=len(self.code)))
+
+    def by_class(self, measure: Callable[[Tally], NDArray[Any]]) -> NDArray[Any]:
+        """What is measured of each class, its last axis; some classes at a time, counted in wide integers."""
+        return np.concatenate([measure(piece) for piece in self._pieces()], axis=-1)
+
+    def _pieces(self) -> Iterator[Tally]:
+        first = 0
+        while first < len(self.start):
+            begin = int(self.start[first])
+            last = max(first + 1, int(np.searchsorted(self.start, begin + ENTRIES)))
+            end = int(self.start[last]) if last < len(self.start) else len(self.code)
+            yield Tally(
+                self.code[begin:end].astype(np.int64),
+                self.count[begin:end].astype(np.int64),
+                self.start[first:last] - begin,
+                self.sizes[first:last],
+                self.reference,
+            )
+            first = last
+
+
+def _first_of_each(ascending: Integers) -> Integers:
+    """Where each value of a sorted array begins."""
+    return np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))

@@ -57,13 +57,13 @@ def class_distances(form: Form, tally: Tally) -> Distances:
     """The distances of all classes of a tally."""
     n = int(tally.reference.sum())
     if isinstance(form, Matrix):
-        floats = _matrix_floats(form, tally, n)
+        floats = tally.by_class(lambda piece: _matrix_floats(form, piece, n))
         return Distances(None, None, tally.sizes, n, 1, floats)
     if isinstance(form, Line):
-        a, b = _line_terms(form, tally, n)
+        a, b = tally.by_class(lambda piece: np.stack(_line_terms(form, piece, n)))
         denominator = form.span
     else:
-        a, b = _tree_terms(form, tally, n)
+        a, b = tally.by_class(lambda piece: np.stack(_tree_terms(form, piece, n)))
         denominator = form.denominator
     s = tally.sizes.astype(np.float64)
     return Distances(a, b, tally.sizes, n, denominator, (a / s - b / n) / denominator)
@@ -80,11 +80,12 @@ def _line_terms(form: Line, tally: Tally, n: int) -> tuple[Integers, Integers]:
     area = np.concatenate([[0], np.cumsum(np.diff(form.positions) * below[:-1])])
     running = np.cumsum(tally.count)
     before = running[tally.start] - tally.count[tally.start]
-    count = running - before[tally.owner]
+    owner = tally.owner
+    count = running - before[owner]
     low = tally.code
     high = np.append(low[1:], last)
     high[np.append(tally.start[1:], len(low)) - 1] = last
-    turn = np.searchsorted(below, n * count // tally.sizes[tally.owner], side="right")
+    turn = np.searchsorted(below, n * count // tally.sizes[owner], side="right")
     turn = np.clip(turn, low, high)
     a = count * (2 * form.positions[turn] - form.positions[low] - form.positions[high])
     b = 2 * area[turn] - area[low] - area[high]
@@ -101,11 +102,11 @@ def _tree_terms(form: Tree, tally: Tally, n: int) -> tuple[Integers, Integers]:
         node = form.paths[:, level]
         np.add.at(mass, node[node >= 0], tally.reference[node >= 0])
     # A node can stand at different levels of different paths: all pairs of class and node are joined first.
-    keys, counts = [], []
+    keys, counts, above = [], [], tally.owner
     for level in range(form.paths.shape[1]):
         node = form.paths[tally.code, level].astype(np.int64)
         known = node >= 0
-        keys.append(tally.owner[known] * n_nodes + node[known])
+        keys.append(above[known] * n_nodes + node[known])
         counts.append(tally.count[known])
     pairs, back = np.unique(np.concatenate(keys), return_inverse=True)
     count = np.zeros(len(pairs), np.int64)

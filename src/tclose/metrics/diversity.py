@@ -51,7 +51,7 @@ class Reached:
 
 def diversity(tally: Tally, place: int = 2) -> Reached:
     """Measure the classes of a tally; `place` is the l of recursive (c, l)-diversity."""
-    most, rest = _most_and_rest(tally, place)
+    most, rest = tally.by_class(lambda piece: np.stack(_most_and_rest(piece, place)))
     ratio = tally.sizes / most
     least = np.flatnonzero(ratio <= ratio.min() * (1 + 1e-12))
     frequency = min(Fraction(int(tally.sizes[c]), int(most[c])) for c in least[:1000])
@@ -60,14 +60,17 @@ def diversity(tally: Tally, place: int = 2) -> Reached:
         share = most / rest
         near = np.flatnonzero(share >= share.max() * (1 - 1e-12))
         factor = max(Fraction(int(most[c]), int(rest[c])) for c in near[:1000])
-    return Reached(int(_distinct(tally).min()), float(np.exp(_entropy(tally).min())), frequency, (factor, place))
+    return Reached(
+        int(_distinct(tally).min()), float(np.exp(tally.by_class(_entropy).min())), frequency, (factor, place)
+    )
 
 
 def first_failure(tally: Tally, asked: Diversity) -> str | None:
     """What a class fails to be, in words, or None if all are as diverse as asked; decided in integers."""
     if asked.distinct is not None and _distinct(tally).min() < asked.distinct:
         return f"a class has {int(_distinct(tally).min())} distinct values, asked are {asked.distinct}"
-    most, rest = _most_and_rest(tally, asked.recursive[1] if asked.recursive else 1)
+    place = asked.recursive[1] if asked.recursive else 1
+    most, rest = tally.by_class(lambda piece: np.stack(_most_and_rest(piece, place)))
     if asked.frequency is not None:
         over, under = asked.frequency.numerator, asked.frequency.denominator
         if any(int(m) * over > int(s) * under for m, s in zip(most, tally.sizes, strict=True)):
@@ -82,7 +85,7 @@ def first_failure(tally: Tally, asked: Diversity) -> str | None:
 
 
 def _distinct(tally: Tally) -> Integers:
-    return np.bincount(tally.owner, minlength=len(tally.sizes))
+    return np.diff(tally.start, append=len(tally.code))
 
 
 def _entropy(tally: Tally) -> NDArray[np.float64]:
@@ -95,14 +98,14 @@ def _entropy(tally: Tally) -> NDArray[np.float64]:
 
 def _most_and_rest(tally: Tally, place: int) -> tuple[Integers, Integers]:
     """The largest count of each class, and the sum of its counts from the `place`-th largest on."""
-    order = np.lexsort((-tally.count, tally.owner))
-    count = tally.count[order]
-    rank = np.arange(len(order)) - tally.start[tally.owner]
+    owner = tally.owner
+    count = tally.count[np.lexsort((-tally.count, owner))]
+    rank = np.arange(len(count)) - tally.start[owner]
     return count[tally.start], np.add.reduceat(np.where(rank >= place - 1, count, 0), tally.start)
 
 
 def _entropy_holds(tally: Tally, asked: Fraction) -> bool:
-    surplus = _entropy(tally) - math.log(asked)
+    surplus = tally.by_class(_entropy) - math.log(asked)
     if surplus.min() < -1e-9:
         return False
     ends = np.append(tally.start[1:], len(tally.count))

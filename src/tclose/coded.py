@@ -1,0 +1,164 @@
+"""Columns as codes: the distinct values once, and a small number a row.
+
+All that reads a column works on its distinct values, and only then goes over the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+PIECE = 1 << 18  # what is wider than a code exists for so many rows at a time, within the processor's cache
+
+
+@dataclass(frozen=True, eq=False)
+class CodedColumn:
+    """A column, coded.
+
+    Attributes
+    ----------
+    values
+        The distinct values, sorted, null last.
+    codes
+        For each row, the place of its value: unsigned integers of the least width.
+
+    Examples
+    --------
+    >>> column = CodedColumn.of(pl.Series("x", ["b", None, "a", "b"]))
+    >>> column.values.to_list(), column.codes.tolist()
+    (['a', 'b', None], [1, 2, 0, 1])
+    """
+
+    values: pl.Series
+    codes: Array
+
+    @classmethod
+    def of(cls, column: pl.Series) -> CodedColumn:
+        """Code a column that is not nested; categories become plain text."""
+        if column.dtype in (pl.Categorical, pl.Enum):
+            found = column.unique()
+            texts = found.gather(found.to_physical().arg_sort(nulls_last=True)).cast(pl.String)
+            return cls.of(column.to_physical()).with_values(texts.alias(column.name))
+        if column.null_count():
+            filled = cls.of(column.drop_nulls())
+            size = len(filled.values)
+            codes = np.full(len(column), size, _width(size + 1))
+            codes[column.is_not_null().to_numpy()] = filled.codes
+            return cls(filled.values.extend_constant(None, 1), codes)
+        numbers = column.cast(pl.UInt8) if column.dtype == pl.Boolean else column.to_physical()
+        if numbers.dtype.is_float() or (numbers.dtype.is_integer() and numbers.dtype not in (pl.Int128, pl.UInt128)):
+            distinct, codes = _code_numbers(numbers)
+            return cls(pl.Series(column.name, distinct).cast(numbers.dtype).cast(column.dtype), codes)
+        values = column.unique().sort()
+        if column.dtype == pl.String:  # an Enum codes texts several times faster than a join with them
+            codes = column.cast(pl.Enum(values)).to_physical().to_numpy()
+        else:
+            codes = codes_of(column, values)
+        return cls(values, codes.astype(_width(len(values)), copy=False))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self.values.name
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The rows of each value."""
+        counts = np.zeros(len(self.values), np.int64)
+        for rows in pieces(len(self)):
+            counts += np.bincount(self.codes[rows], minlength=len(counts))
+        return counts
+
+    def spread(self, by_value: Array) -> Array:
+        """What belongs to each value, for each row: `by_value[codes]` without widening all codes at once."""
+        result = np.empty(len(self), by_value.dtype)
+        for rows in pieces(len(self)):
+            np.take(by_value, self.codes[rows], out=result[rows], mode="clip")
+        return result
+
+    def with_values(self, values: pl.Series) -> CodedColumn:
+        """The same rows with other values in the places of these; those that are alike become one."""
+        joined = CodedColumn.of(values)
+        as_before = np.array_equal(joined.codes, np.arange(len(values)))
+        return CodedColumn(joined.values, self.codes if as_before else self.spread(joined.codes))
+
+    def take(self, rows: NDArray[np.int64]) -> CodedColumn:
+        """Some of the rows, and no value that only others have."""
+        left = CodedColumn.of(pl.Series(self.codes[rows]))
+        return CodedColumn(self.values.gather(left.values), left.codes)
+
+
+def as_enum(column: pl.Series) -> pl.Series:
+    """A text column as an Enum, a few bytes a row, in memory of its own: the distinct texts, sorted, nothing else.
+
+    Rows taken from a text column would go on pointing into the text of all rows, in its old order.
+    """
+    if column.dtype != pl.String:
+        return column
+    return column.cast(pl.Enum(column.drop_nulls().unique().sort().to_list()))
+
+
+def as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table with every Enum as text again; the rows share the texts, which a cast would copy for each."""
+    texts = {name: dtype.categories for name, dtype in frame.schema.items() if isinstance(dtype, pl.Enum)}
+    return frame.with_columns(known.gather(frame[name].to_physical()).alias(name) for name, known in texts.items())
+
+
+def pieces(n_rows: int) -> Iterator[slice]:
+    """All rows, some at a time."""
+    return (slice(start, start + PIECE) for start in range(0, n_rows, PIECE))
+
+
+def places_in(distinct: Array, numbers: Array) -> Array:
+    """The place of each number in `distinct`, which is sorted and holds them all.
+
+    Examples
+    --------
+    >>> places_in(np.array([3, 7, 9]), np.array([9, 3, 9])).tolist()
+    [2, 0, 2]
+    """
+    result = np.empty(len(numbers), _width(len(distinct)))
+    for rows in pieces(len(numbers)):  # each in ascending order, so that the search moves on through memory
+        found, back = np.unique(numbers[rows], return_inverse=True)
+        result[rows] = np.searchsorted(distinct, found)[back]
+    return result
+
+
+def codes_of(labels: pl.Series, distinct: pl.Series) -> NDArray[np.int32]:
+    """The position of each row's value in `distinct`, -1 where missing or absent."""
+    positions = pl.Series(np.arange(len(distinct), dtype=np.int32))
+    if not len(distinct):
+        return np.full(len(labels), -1, np.int32)
+    codes = labels.replace_strict(distinct, positions, default=-1, return_dtype=pl.Int32)
+    return codes.fill_null(-1).to_numpy().astype(np.int32)
+
+
+def _code_numbers(column: pl.Series) -> tuple[Array, Array]:
+    """The distinct numbers and the code of each row: by a table where they lie close together, else by sorting."""
+    numbers = column.to_numpy()
+    low, high = (int(column.min()), int(column.max())) if column.dtype.is_integer() and len(column) else (0, 2**64)  # type: ignore[arg-type]
+    if high >= 2**63 or high - low > max(len(column), 1 << 16):
+        distinct = column.unique().sort().to_numpy()
+        return distinct, places_in(distinct, numbers)
+    seen = np.zeros(high - low + 1, bool)
+    for rows in pieces(len(numbers)):
+        seen[numbers[rows].astype(np.int64) - low] = True
+    distinct = np.flatnonzero(seen) + low
+    table = (np.cumsum(seen) - 1).astype(_width(len(distinct)))
+    codes = np.empty(len(numbers), table.dtype)
+    for rows in pieces(len(numbers)):
+        codes[rows] = table[numbers[rows].astype(np.int64) - low]
+    return distinct, codes
+
+
+def _width(size: int) -> np.dtype[Any]:
+    return np.min_scalar_type(max(size - 1, 0))
