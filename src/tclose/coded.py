@@ -41,10 +41,11 @@ class CodedColumn:
     @classmethod
     def of(cls, column: pl.Series) -> CodedColumn:
         """Code a column that is not nested; categories become plain text."""
-        if column.dtype in (pl.Categorical, pl.Enum):
-            found = column.unique()
-            texts = found.gather(found.to_physical().arg_sort(nulls_last=True)).cast(pl.String)
-            return cls.of(column.to_physical()).with_values(texts.alias(column.name))
+        if column.dtype == pl.Categorical:
+            column = column.cast(pl.Enum(column.unique().drop_nulls().cast(pl.String)))
+        if isinstance(column.dtype, pl.Enum):
+            places = cls.of(column.to_physical())
+            return places.with_values(column.dtype.categories.gather(places.values).alias(column.name))
         if column.null_count():
             filled = cls.of(column.drop_nulls())
             size = len(filled.values)
@@ -156,7 +157,8 @@ def _code_numbers(column: pl.Series) -> tuple[Array, Array]:
     table = (np.cumsum(seen) - 1).astype(_width(len(distinct)))
     codes = np.empty(len(numbers), table.dtype)
     for rows in pieces(len(numbers)):
-        codes[rows] = table[numbers[rows].astype(np.int64) - low]
+        above = numbers[rows].astype(np.int64) - low
+        codes[rows] = above if len(distinct) == len(seen) else table[above]
     return distinct, codes
 
 

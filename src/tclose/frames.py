@@ -9,7 +9,8 @@ import hashlib
 import io
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -62,6 +63,12 @@ class Source:
     def frame(self) -> pl.DataFrame:
         """All columns at once."""
         return pl.DataFrame([self.column(name) for name in self.names])
+
+    def each(self, names: Iterable[str], action: Callable[[pl.Series], Result]) -> dict[str, Result]:
+        """What `action` makes of each column: of two at a time, one to a processor, and no more in memory."""
+        names = list(names)
+        with ThreadPoolExecutor(2) as threads:
+            return dict(zip(names, threads.map(lambda name: action(self.column(name)), names), strict=True))
 
     def name_rows(self, rows: NDArray[np.int64], most: int = 5) -> str:
         """The first of these rows for a message: `lines 3, 17, ...`."""

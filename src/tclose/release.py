@@ -186,7 +186,7 @@ class Release:
         problem = "The written file does not hold what was to be released; nothing is left of it"
         try:
             source = read(path, self.schema.delimiter)
-            written = pl.DataFrame([as_enum(source.column(name)) for name in source.names])
+            written = pl.DataFrame(source.each(source.names, as_enum))
             found = verify(Source.of(written), self.schema)
         except TableError:
             raise VerificationError(f"{problem}.") from None

@@ -144,10 +144,9 @@ def _released_columns(source: Source, schema: Schema) -> dict[str, CodedColumn]:
             + (f" Not in the schema: {', '.join(map(repr, extra[:20]))}." if extra else "")
         )
     # A released quasi-identifier is missing only where it is empty: `*` may well be a spelling of missing before.
-    columns = {name: code(source.column(name), (), numeric=False) for name in schema.released_quasi}
-    for sensitive in schema.sensitive:
-        given = source.column(sensitive.column)
-        columns[sensitive.column] = code(given, schema.missing_values, sensitive.is_measured)
+    columns = source.each(schema.released_quasi, lambda column: code(column, (), numeric=False))
+    measured = {sensitive.column: sensitive.is_measured for sensitive in schema.sensitive}
+    columns |= source.each(measured, lambda column: code(column, schema.missing_values, measured[column.name]))
     open_ends = {name for quasi in schema.quasi if quasi.publish == "bounds" for name in quasi.released}
     missing = [name for name, column in columns.items() if column.values.null_count() and name not in open_ends]
     if missing and schema.missing != "category":
