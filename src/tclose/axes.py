@@ -58,6 +58,12 @@ class SpanAxis:
         """The number of places, that for missing values included."""
         return len(self.lows) + self.missing
 
+    @cached_property
+    def coordinates(self) -> Floats:
+        """Each place as a number: from 0 to 1 by value; missing is as far again as the range is wide."""
+        values = self.numbers - (self.numbers[0] if len(self.numbers) else 0)  # they ascend
+        return _with_missing(values / max(int(values.max(initial=0)), 1), self.missing)
+
     def cost(self, low: Places, high: Places) -> Floats:
         """The loss of each span."""
         last = len(self.lows)
@@ -124,6 +130,11 @@ class TreeAxis:
         return len(self.leaves) + self.missing
 
     @cached_property
+    def coordinates(self) -> Floats:
+        """Each place as a number: from 0 to 1 by order; missing is as far again as the range is wide."""
+        return _with_missing(np.arange(len(self.leaves)) / max(len(self.leaves) - 1, 1), self.missing)
+
+    @cached_property
     def gaps(self) -> NDArray[np.int32]:
         """The lowest common ancestor of each place and the next."""
         return self.hierarchy.ancestors(self.leaves[:-1], self.leaves[1:])
@@ -188,6 +199,11 @@ class TreeAxis:
 
 
 Axis = SpanAxis | TreeAxis
+
+
+def _with_missing(coordinates: Floats, missing: bool) -> Floats:
+    """Mixed with anything, missing loses everything, so it is far from all."""
+    return np.append(coordinates, 2.0) if missing else coordinates
 
 
 def _if_missing(first: int, last: int) -> str | None:

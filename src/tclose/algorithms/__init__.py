@@ -7,6 +7,8 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from tclose.algorithms.mondrian import Mondrian
+from tclose.algorithms.sabre_ak import SabreAK
+from tclose.algorithms.sabre_knn import SabreKNN
 from tclose.encode import EncodedTable
 from tclose.errors import SchemaError
 from tclose.partition import Control, Partition
@@ -47,6 +49,8 @@ class Algorithm(Protocol):
 
 REGISTRY: dict[str, type[Algorithm]] = {
     Mondrian.name: Mondrian,
+    SabreAK.name: SabreAK,
+    SabreKNN.name: SabreKNN,
 }
 
 DEFAULT = Mondrian.name
@@ -67,7 +71,7 @@ def methods() -> list[dict[str, str]]:
     Examples
     --------
     >>> [method["name"] for method in methods()]
-    ['mondrian']
+    ['mondrian', 'sabre-ak', 'sabre-knn']
     """
     return [
         {
