@@ -321,7 +321,7 @@ def gray(number: int) -> int:
 
 def gray_rank(word: int) -> int:
     """The number whose Gray code is the word."""
-    return next(number for number in range(2 ** word.bit_length()) if gray(number) == word)
+    return sum(((word >> bit).bit_count() % 2) << bit for bit in range(word.bit_length()))
 
 
 def entry(w: int) -> int:

@@ -139,7 +139,7 @@ def _on_line(line: Line, counts: Integers, occurring: Integers, t: Fraction) -> 
     below, moment = (np.concatenate([[0], np.cumsum(each)]) for each in (rows, rows * x))
 
     def bound(first: Any, last: Any) -> Any:
-        """Of the values first to last - 1; arrays are stretches side by side."""
+        """Of the values first to last - 1; at least one is an array, of stretches side by side."""
         mass, sum_of = below[last] - below[first], moment[last] - moment[first]
         return np.maximum(sum_of - x[first] * mass, x[last - 1] * mass - sum_of)
 
@@ -150,13 +150,14 @@ def _on_line(line: Line, counts: Integers, occurring: Integers, t: Fraction) -> 
         best = int(cuts[np.argmin(bound(stretch.start, cuts) + bound(cuts, stretch.stop))])
         return range(stretch.start, best), range(best, stretch.stop)
 
+    def own(stretch: range) -> int:
+        return int(bound(stretch.start, np.array([stretch.stop]))[0])
+
     scale = n * line.span
     if t == 0:
         stretches, total = [range(place, place + 1) for place in range(len(x))], 0
     else:
-        stretches, total = _grow(
-            range(len(x)), lambda each: int(bound(each.start, each.stop)), halves, lambda total: total < t * scale
-        )
+        stretches, total = _grow(range(len(x)), own, halves, lambda total: total < t * scale)
     stretches.sort(key=lambda each: each.start)
     starts = np.array([each.start for each in stretches])
     ends = np.append(starts[1:], len(x)) - 1
