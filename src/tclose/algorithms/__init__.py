@@ -22,6 +22,8 @@ class Algorithm(Protocol):
         For people.
     several_sensitive, distances, guarantees
         What it can promise: a schema that asks for more is refused.
+    needs_levels
+        Whether every quasi-identifier must have a hierarchy to climb; else the schema is refused.
     """
 
     name: ClassVar[str]
@@ -31,6 +33,7 @@ class Algorithm(Protocol):
     several_sensitive: ClassVar[bool]
     distances: ClassVar[frozenset[str]]
     guarantees: ClassVar[frozenset[str]]
+    needs_levels: ClassVar[bool]
 
     def partition(
         self,
