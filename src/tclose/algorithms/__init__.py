@@ -6,6 +6,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from tclose.algorithms.incognito import Incognito
 from tclose.algorithms.mondrian import Mondrian
 from tclose.encode import EncodedTable
 from tclose.errors import SchemaError
@@ -50,6 +51,7 @@ class Algorithm(Protocol):
 
 REGISTRY: dict[str, type[Algorithm]] = {
     Mondrian.name: Mondrian,
+    Incognito.name: Incognito,
 }
 
 DEFAULT = Mondrian.name
@@ -70,7 +72,7 @@ def methods() -> list[dict[str, str]]:
     Examples
     --------
     >>> [method["name"] for method in methods()]
-    ['mondrian']
+    ['mondrian', 'incognito']
     """
     return [
         {
