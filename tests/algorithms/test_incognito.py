@@ -199,6 +199,13 @@ def test_a_budget_changes_nothing(budget: int, monkeypatch: pytest.MonkeyPatch) 
     assert np.array_equal(run(Incognito(), table, requirement).labels, whole.labels)
 
 
+def test_only_nodes_whose_parts_hold_are_candidates() -> None:
+    first, pair = np.array([False, True]), np.array([[False, True], [True, True], [True, True]])
+    candidates = module._candidates((0, 2, 5), {(2,): first, (0, 5): pair, (1,): first}, (3, 2, 2))
+    wanted = {(a, b, c) for a in range(3) for b in range(2) for c in range(2) if first[b] and pair[a, c]}
+    assert set(map(tuple, np.argwhere(candidates).tolist())) == wanted
+
+
 # Stopping and starting
 
 
