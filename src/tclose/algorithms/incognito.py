@@ -100,15 +100,16 @@ class Incognito:
         while len(found) < len(nodes) and not (found and control.stop):
             node = nodes[len(found)]
             found.append((table.loss(_labels(table, node)), node))
-        complete = complete and len(found) == len(nodes)
-        notes = {"minimal_nodes": [_told(table, node, losses) | {"loss": loss} for loss, node in found]}
-        facts = {} if complete else {"stopped_early": True}
+        facts: dict[str, Any] = {"stopped_early": True}
+        notes: dict[str, Any] = {}
+        if complete and len(found) == len(nodes):
+            told = [_told(table, node, losses) | {"loss": loss} for loss, node in found]
+            facts, notes = {}, {"minimal_nodes": told}
         # Rounded, because sums that are equal may differ in their last bits.
         loss, node = min(found, key=lambda each: (round(each[0], 12), each[1]))
         if start is not None and table.loss(start.labels) <= loss:
-            return replace(start, facts=start.facts | facts, notes=start.notes | (notes if complete else {}))
-        facts = _told(table, node, losses) | facts
-        return Partition(_labels(table, node), levels=node, facts=facts, notes=notes if complete else {})
+            return replace(start, facts=start.facts | facts, notes=start.notes | notes)
+        return Partition(_labels(table, node), node, _told(table, node, losses) | facts, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +229,7 @@ class _Groups:
                 label += 1
             if verdict == NO:
                 return False
-            if search.control.stop:
+            if label < n_classes and search.control.stop:
                 return None
         return True
 
