@@ -79,7 +79,7 @@ def anonymize(
     seed: Annotated[int | None, typer.Option(min=0, help="For the method; random if not given.")] = None,
     time: Annotated[float | None, typer.Option(min=0, help="Seconds after which to take the best so far.")] = None,
     record: Annotated[
-        Path | None, typer.Option(help="Where to write seed, digest and timings (not for release).")
+        Path | None, typer.Option(help="Where to write seed, digest, timings and more (not for release).")
     ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Keep the input's order of rows.")] = False,
     allow_single_class: Annotated[bool, typer.Option("--allow-single-class", help="Accept one class.")] = False,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -29,13 +31,10 @@ def build_axes(reader: Reader, column: pl.Series, quasi: Quasi, schema: Schema) 
         return _digits(reader, column, weight)
     if schema.recode == "suppress":
         return [_tree(reader, _plain(reader, column, quasi), None, weight)]
-    if quasi.kind == "numeric":
-        return [_numeric(reader, column, quasi, weight)]
-    if quasi.kind == "date":
-        return [_date(reader, column, quasi, weight)]
-    if quasi.kind == "text":
-        labels = reader.texts(column)
-        return [_tree(reader, labels, Hierarchy.from_prefixes(labels.drop_nulls().unique()), weight)]
+    if quasi.kind != "categorical":
+        axis, places = _BY_KIND[quasi.kind](reader, column, quasi, weight)
+        builder = None if isinstance(quasi.hierarchy, Hierarchy) else quasi.hierarchy
+        return [(replace(axis, builder=builder), places)]
     if quasi.hierarchy is None or isinstance(quasi.hierarchy, Hierarchy):
         return [_tree(reader, column, quasi.hierarchy, weight)]
     labels = _spelled_for(quasi.hierarchy, reader, column)
@@ -75,6 +74,11 @@ def _tree(reader: Reader, column: pl.Series, hierarchy: Hierarchy | None, weight
     ranks[-1] = len(order)  # code -1, missing, is the last place
     axis = TreeAxis(column.name, weight, hierarchy, hierarchy.leaf_nodes[order], bool(missing.any()))
     return axis, ranks[codes]
+
+
+def _text(reader: Reader, column: pl.Series, quasi: Quasi, weight: float) -> tuple[Axis, Places]:
+    labels = reader.texts(column)
+    return _tree(reader, labels, Hierarchy.from_prefixes(labels.drop_nulls().unique()), weight)
 
 
 def _digits(reader: Reader, column: pl.Series, weight: float) -> list[tuple[Axis, Places]]:
@@ -150,6 +154,13 @@ def _date(reader: Reader, column: pl.Series, quasi: Quasi, weight: float) -> tup
         None,
     )
     return axis, _fill(missing, inverse, len(distinct))
+
+
+_BY_KIND: dict[str, Callable[[Reader, pl.Series, Quasi, float], tuple[Axis, Places]]] = {
+    "numeric": _numeric,
+    "date": _date,
+    "text": _text,
+}
 
 
 def _span_axis(

@@ -6,6 +6,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from tclose.algorithms.incognito import Incognito
 from tclose.algorithms.mondrian import Mondrian
 from tclose.algorithms.sabre_ak import SabreAK
 from tclose.algorithms.sabre_knn import SabreKNN
@@ -24,6 +25,8 @@ class Algorithm(Protocol):
         For people.
     several_sensitive, distances, guarantees
         What it can promise: a schema that asks for more is refused.
+    needs_levels
+        Whether every quasi-identifier must have a hierarchy to climb; else the schema is refused.
     """
 
     name: ClassVar[str]
@@ -33,6 +36,7 @@ class Algorithm(Protocol):
     several_sensitive: ClassVar[bool]
     distances: ClassVar[frozenset[str]]
     guarantees: ClassVar[frozenset[str]]
+    needs_levels: ClassVar[bool]
 
     def partition(
         self,
@@ -49,6 +53,7 @@ class Algorithm(Protocol):
 
 REGISTRY: dict[str, type[Algorithm]] = {
     Mondrian.name: Mondrian,
+    Incognito.name: Incognito,
     SabreAK.name: SabreAK,
     SabreKNN.name: SabreKNN,
 }
@@ -71,7 +76,7 @@ def methods() -> list[dict[str, str]]:
     Examples
     --------
     >>> [method["name"] for method in methods()]
-    ['mondrian', 'sabre-ak', 'sabre-knn']
+    ['mondrian', 'incognito', 'sabre-ak', 'sabre-knn']
     """
     return [
         {

@@ -53,6 +53,7 @@ class Mondrian:
     several_sensitive: ClassVar[bool] = True
     distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
+    needs_levels: ClassVar[bool] = False
 
     def partition(
         self,

@@ -48,6 +48,7 @@ class SabreAK:
     paper: ClassVar[str] = "Cao et al. 2011 (004), sections 3, 4 and 7"
     needs: ClassVar[str] = "nothing"
     several_sensitive: ClassVar[bool] = True
+    needs_levels: ClassVar[bool] = False
     distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
 

@@ -46,6 +46,7 @@ class SabreKNN:
     paper: ClassVar[str] = "Cao et al. 2011 (004), sections 3, 4 and 7"
     needs: ClassVar[str] = "nothing"
     several_sensitive: ClassVar[bool] = True
+    needs_levels: ClassVar[bool] = False
     distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
 
