@@ -27,7 +27,7 @@ def random_start(seed: int) -> tuple[EncodedTable, Requirement, Labels]:
     table, requirement = random_case(seed)
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 6))
-    order = np.lexsort((rng.random(len(table)), *table.places))
+    order = np.lexsort(np.stack([*table.places]))
     labels = np.empty(len(table), np.int64)
     labels[order] = np.arange(len(table)) // size
     return table, requirement, Partition.of(rng.permutation(labels.max() + 1)[labels]).labels

@@ -26,6 +26,9 @@ from tclose.schema import Schema
 from tclose.testing import run
 from tests.algorithms.test_mondrian import random_case
 
+OPTIONS: list[dict[str, Any]] = [
+    {}, {"bound": "largest"}, {"search_budget": True}, {"try_first": True}, {"first": "pay"},
+]  # fmt: skip
 METHODS = pytest.mark.parametrize("method", [SabreAK, SabreKNN])
 
 
@@ -45,13 +48,7 @@ def check(table: EncodedTable, requirement: Requirement, partition: Partition) -
 @pytest.mark.parametrize("seed", range(60))
 def test_random_tables(method: Any, seed: int) -> None:
     table, requirement = random_case(seed)
-    options: dict[str, Any] = [
-        {},
-        {"bound": "largest"},
-        {"search_budget": True},
-        {"try_first": True},
-        {"first": "pay"},
-    ][seed % 5]
+    options = OPTIONS[seed % len(OPTIONS)]
     try:
         requirement.check_whole(len(table))
     except InfeasibleError:

@@ -45,9 +45,9 @@ def class_sizes(buckets: Buckets, t: Fraction, k: int) -> ClassSizes:
     >>> from tclose.distances import Line
     >>> from tclose.sabre.buckets import bucketize
     >>> salary = bucketize(Line(np.arange(4), 3), np.array([2, 3, 3, 2]), Fraction("0.25"))
-    >>> sizes = class_sizes(salary, Fraction("0.4"), k=2)
+    >>> sizes = class_sizes(salary, Fraction("0.4"), k=3)
     >>> sizes.kinds[sizes.sequence].tolist()
-    [[2, 2], [1, 1], [1, 1], [1, 1]]
+    [[3, 3], [2, 2]]
     """
     slack = t - buckets.bound
     kinds: list[Integers] = []
