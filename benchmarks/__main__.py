@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import assess, million, mondrian, startup
+from benchmarks import assess, methods, million, mondrian, sabre, startup
 from benchmarks.results import save, wait_for_quiet
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
@@ -16,6 +16,8 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "million": million.run,
     "startup": startup.run,
     "mondrian": mondrian.run,
+    "methods": methods.run,
+    "sabre": sabre.run,
 }
 
 

@@ -167,3 +167,36 @@ def test_t_0_takes_exact_shares(method: Any) -> None:
     found = run(method(), table, requirement)
     assert np.bincount(found.labels).tolist() == [20, 20]
     check(table, requirement, found)
+
+
+@METHODS
+def test_example_2(method: Any) -> None:
+    """Table 1: six buckets give one class; two give three classes at 1/3, which t has to be above."""
+    frame = pl.DataFrame(
+        {
+            "weight": [60, 70, 60, 50, 80, 70],
+            "age": [40, 50, 60, 50, 50, 70],
+            "disease": ["SARS", "intestinal cancer", "pneumonia", "bronchitis", "gastric flu", "gastric ulcer"],
+        }
+    )
+    lungs, bowels = ["SARS", "pneumonia", "bronchitis"], ["intestinal cancer", "gastric flu", "gastric ulcer"]
+    keys = {
+        "k": 1,
+        "quasi": {"weight": {"kind": "numeric"}, "age": {"kind": "numeric"}},
+        "sensitive": {
+            "disease": {
+                "distance": "hierarchical",
+                "hierarchy": {"respiratory": lungs, "digestive": bowels},
+                "t": "0.34",
+            }
+        },
+    }
+    table, requirement = encoded(frame, Schema.from_dict(keys))
+    found = run(method(), table, requirement)
+    in_lungs = frame["disease"].is_in(lungs).to_numpy()
+    assert np.bincount(found.labels[in_lungs]).tolist() == np.bincount(found.labels[~in_lungs]).tolist() == [1, 1, 1]
+    for label in range(3):
+        distance = requirement.attributes[0].distance(np.bincount(table.codes[0][found.labels == label], minlength=6))
+        assert distance == Fraction(1, 3)
+    exact = replace(requirement.attributes[0], t=Fraction(0))
+    assert run(method(), table, replace(requirement, attributes=(exact,))).n_classes == 1
