@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import assess, large, million, mondrian, startup
+from benchmarks import assess, large, methods, million, mondrian, sabre, startup
 from benchmarks.results import save, wait_for_quiet
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
@@ -17,6 +17,8 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "large": large.run,
     "startup": startup.run,
     "mondrian": mondrian.run,
+    "methods": methods.run,
+    "sabre": sabre.run,
 }
 
 

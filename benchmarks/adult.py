@@ -10,6 +10,8 @@ from benchmarks.results import ROOT
 from tclose import Schema
 
 DATA = ROOT.parent / "shared" / "data"
+HIERARCHIES = DATA / "hierarchies" / "adult"
+AGE = {"kind": "numeric", "hierarchy": {"build": "intervals", "widths": [5, 10, 20]}}
 TABLE = DATA / "adult.csv.gz"
 N_TRAINING = 32_561
 WITH_MISSING = ("workclass", "occupation", "native-country")
@@ -22,6 +24,9 @@ SCHOOL_ORDER = (
 )  # fmt: skip
 
 
+SCHOOL_YEARS = {name: place + 1 for place, name in enumerate(SCHOOL_ORDER)}  # what Adult calls education-num
+
+
 def is_there() -> bool:
     return TABLE.is_file()
 
@@ -32,12 +37,16 @@ def training_rows() -> pl.DataFrame:
     return table.filter(pl.all_horizontal(pl.col(name) != "?" for name in WITH_MISSING))
 
 
-def schema(sensitive: str, distance: dict[str, Any], k: int) -> Schema:
+def keys(sensitive: str, distance: dict[str, Any], k: int) -> dict[str, Any]:
     """One of the nine columns sensitive, the others quasi-identifiers: age by number, the rest by hierarchy."""
     quasi = {
-        name: {"kind": "numeric"} if name == "age" else {"kind": "categorical", "hierarchy": f"{name}.csv"}
+        name: AGE if name == "age" else {"kind": "categorical", "hierarchy": f"{name}.csv"}
         for name in COLUMNS
         if name != sensitive
     }
-    keys = {"k": k, "quasi": quasi, "sensitive": {sensitive: distance}}
-    return Schema.from_dict(keys, base=DATA / "hierarchies" / "adult")
+    return {"k": k, "quasi": quasi, "sensitive": {sensitive: distance}}
+
+
+def schema(sensitive: str, distance: dict[str, Any], k: int) -> Schema:
+    """The schema of these keys."""
+    return Schema.from_dict(keys(sensitive, distance, k), base=HIERARCHIES)

@@ -12,11 +12,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tclose.algorithms.mondrian import _costs
 from tclose.axes import Axis, SpanAxis, TreeAxis
 from tclose.encode import EncodedTable, encode
 from tclose.frames import read
-from tclose.kernels.mondrian import span_cost
+from tclose.kernels.costs import span_cost
 from tclose.schema import Schema
 
 Told = tuple[str | None, Fraction]  # label and loss
@@ -356,7 +355,7 @@ def all_kinds(missing: bool, recode: str) -> EncodedTable:
 @pytest.mark.parametrize("compiled", [True, False])
 def test_the_kernel_costs_the_same(compiled: bool, missing: bool, recode: str) -> None:
     table = all_kinds(missing, recode)
-    costs = _costs(table)
+    costs = table.costs()
     kernel: Any = span_cost
     kernel = kernel if compiled else kernel.py_func
     for place, axis in enumerate(table.axes):

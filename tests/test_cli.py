@@ -364,6 +364,26 @@ def test_init_of_a_table_with_another_delimiter(folder: Path, run: Run) -> None:
     assert "[undecided.age]" in result.out
 
 
+def test_options_of_a_method(folder: Path, run: Run) -> None:
+    printed = run(*ANONYMIZE, "--json", "--seed", "7", "--method", "sabre-knn").json
+    given = ("--method", "sabre-knn", "--option", "search_budget=true", "--option", "first=pay")
+    chosen = run(*ANONYMIZE, "--json", "--seed", "7", *given).json
+    assert chosen["method"] == "sabre-knn"
+    assert chosen["loss"] != printed["loss"]
+    told = json.loads(Path(chosen["certificate"]).read_text())["method"]["parameters"]
+    assert told == {"bound": "printed", "first": "pay", "try_first": False, "search_budget": True}
+    for wrong in (("first",), ("nothing=1",), ("search_budget=yes",), ("first=pay", "--option", "first=ill")):
+        assert run(*ANONYMIZE, "--method", "sabre-knn", "--option", *wrong).code == 2
+
+
+def test_other_measures_are_told(folder: Path, run: Run) -> None:
+    told = run("assess", "data.csv", "-s", "schema.toml", "--json").json["measures"]
+    assert set(told) == {"ill", "pay"}
+    assert set(told["ill"]) == {"euclidean", "hamming", "jensen_shannon"}
+    assert "Hamming" not in run("assess", "data.csv", "-s", "schema.toml").out
+    assert "Hamming" in run("assess", "data.csv", "-s", "schema.toml", "--measures").out
+
+
 def test_methods(run: Run) -> None:
     told = run("methods", "--json").json
     assert told == tclose.methods()

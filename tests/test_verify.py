@@ -241,6 +241,7 @@ def test_classes_of_more_combinations_than_a_number_can_count(most: int, monkeyp
     assert len(grouped) == frame.n_unique() == 300
     assert grouped.labels[300:].tolist() == grouped.labels[:100].tolist()
     assert np.bincount(grouped.labels).tolist() == grouped.sizes.tolist()
-    tally = Tally.of(grouped, np.arange(400, dtype=np.int32), 400)
+    tally = Tally.of(grouped.keys, np.arange(400, dtype=np.int32), 400)
     assert sorted(tally.code.tolist()) == list(range(400))
     assert sorted(np.diff(tally.start, append=400).tolist()) == sorted(grouped.sizes.tolist())
+    assert tally.sizes.tolist() == grouped.sizes.tolist()

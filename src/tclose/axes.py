@@ -3,6 +3,9 @@
 The loss of a span is that of 004 section 3.2: the share of the range (numbers and dates), or
 of the leaves below the lowest common ancestor (trees), 0 for a single value. Missing is the
 last place; a span that mixes it with anything else is `*` and loses everything.
+
+The levels of an axis are for methods that climb its hierarchy: each puts the places into groups,
+neighbours into one, and each level only joins groups of the one below. At the top all are one.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.builders import Builder
+from tclose.decimals import text
 from tclose.hierarchy import Hierarchy
 
 Places = NDArray[np.int32]
@@ -40,6 +45,8 @@ class SpanAxis:
         Whether there is a last place for missing values.
     dates
         Whether it is a line of dates.
+    builder
+        Makes the hierarchy whose levels it has; without one there is nothing between value and `*`.
     """
 
     column: str
@@ -52,11 +59,39 @@ class SpanAxis:
     decimals: int
     missing: bool
     dates: bool = False
+    builder: Builder | None = None
 
     @property
     def size(self) -> int:
         """The number of places, that for missing values included."""
         return len(self.lows) + self.missing
+
+    @cached_property
+    def coordinates(self) -> Floats:
+        """Each place as a number: from 0 to 1 by value; missing is as far again as the range is wide."""
+        values = self.numbers - (self.numbers[0] if len(self.numbers) else 0)  # they ascend
+        return _with_missing(values / max(int(values.max(initial=0)), 1), self.missing)
+
+    @cached_property
+    def levels(self) -> Places:
+        """Row l holds, for each place, its group at level l of the hierarchy.
+
+        Values of a tail lie where it begins. Those that are released alike (by `step`, or in a
+        tail) are one already at level 0 if they are at level 1.
+        """
+        numbers, places = np.unique(self.numbers, return_inverse=True)
+        if self.dates:
+            labels = [str(day) for day in numbers.astype("datetime64[D]")]
+        else:
+            labels = [text(number, self.decimals) for number in numbers.tolist()]
+        hierarchy = self.builder.build(labels) if self.builder and labels else Hierarchy.flat(labels)
+        levels = _levels(hierarchy, hierarchy.leaf_nodes[places], self.missing)
+        if labels:
+            apart = levels[1, 1 : len(places)] != levels[1, : len(places) - 1]
+            for ends in (self.low_labels, self.high_labels):
+                apart |= ends[1:] != ends[:-1]
+            levels[0] = np.cumsum([0, *apart, *[1] * self.missing])
+        return levels
 
     def cost(self, low: Places, high: Places) -> Floats:
         """The loss of each span."""
@@ -109,6 +144,8 @@ class TreeAxis:
         The node at each place.
     position
         Which character of the column it is, for kind digits.
+    builder
+        Makes another hierarchy of the same leaves, whose levels it has instead of its own.
     """
 
     column: str
@@ -117,11 +154,27 @@ class TreeAxis:
     leaves: NDArray[np.int32]
     missing: bool
     position: int | None = None
+    builder: Builder | None = None
 
     @property
     def size(self) -> int:
         """The number of places, that for missing values included."""
         return len(self.leaves) + self.missing
+
+    @cached_property
+    def coordinates(self) -> Floats:
+        """Each place as a number: from 0 to 1 by order; missing is as far again as the range is wide."""
+        return _with_missing(np.arange(len(self.leaves)) / max(len(self.leaves) - 1, 1), self.missing)
+
+    @cached_property
+    def levels(self) -> Places:
+        """Row l holds, for each place, its group at level l of the hierarchy."""
+        if self.builder is None or not len(self.leaves):
+            return _levels(self.hierarchy, self.leaves, self.missing)
+        labels = [self.hierarchy.labels[node] for node in self.leaves.tolist()]
+        built = self.builder.build(labels)
+        node_of = dict(zip(built.leaves, built.leaf_nodes.tolist(), strict=True))
+        return _levels(built, np.array([node_of[label] for label in labels], np.int32), self.missing)
 
     @cached_property
     def gaps(self) -> NDArray[np.int32]:
@@ -188,6 +241,27 @@ class TreeAxis:
 
 
 Axis = SpanAxis | TreeAxis
+
+
+def _with_missing(coordinates: Floats, missing: bool) -> Floats:
+    """Mixed with anything, missing loses everything, so it is far from all."""
+    return np.append(coordinates, 2.0) if missing else coordinates
+
+
+def _levels(hierarchy: Hierarchy, leaves: NDArray[np.int32], missing: bool) -> Places:
+    """Row l numbers the places by the highest ancestor of height l at most of the leaf at each.
+
+    Heights grow on every way up, so that these ancestors are disjoint at every level, also
+    where leaves lie at uneven depths. Missing is apart until the top.
+    """
+    levels = np.zeros((hierarchy.height + 1, len(leaves) + missing), np.int32)
+    nodes = leaves.copy()
+    for level, groups in enumerate(levels[:-1]):
+        while (climbs := hierarchy.heights[hierarchy.parents[nodes]] <= level).any():
+            nodes[climbs] = hierarchy.parents[nodes[climbs]]
+        groups[1 : len(nodes)] = np.cumsum(nodes[1:] != nodes[:-1])
+        groups[len(nodes) :] = groups[len(nodes) - 1] + 1
+    return levels
 
 
 def _if_missing(first: int, last: int) -> str | None:

@@ -17,6 +17,7 @@ import typer
 from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TcloseError, VerificationError
 
 if TYPE_CHECKING:
+    from tclose.algorithms import Algorithm
     from tclose.schema import Schema
 
 app = typer.Typer(
@@ -50,7 +51,13 @@ def init(data: Data, delimiter: Annotated[str, typer.Option(help="Of a CSV file.
 
 
 @app.command(epilog="[bold]Example:[/bold] tclose assess patients.csv -s schema.toml --json")
-def assess(data: Data, schema: SchemaOption, json: Json = False, show_values: ShowValues = False) -> None:
+def assess(
+    data: Data,
+    schema: SchemaOption,
+    measures: Annotated[bool, typer.Option("--measures", help="Also Euclidean, Hamming and Jensen-Shannon.")] = False,
+    json: Json = False,
+    show_values: ShowValues = False,
+) -> None:
     """Tell k, l and t of a table as it stands, raw or already generalized."""
     from tclose.pipeline import assess
     from tclose.schema import Schema
@@ -61,25 +68,29 @@ def assess(data: Data, schema: SchemaOption, json: Json = False, show_values: Sh
         return
     from tclose.show import show_report
 
-    show_report(report)
+    show_report(report, measures)
 
 
 @app.command(
     epilog="[bold]Examples:[/bold]\n\n"
     "tclose anonymize patients.csv -s schema.toml -o release.csv\n\n"
-    "tclose anonymize patients.parquet -s schema.toml -o release.parquet --k 10 --t diagnosis=0.15 --json"
+    "tclose anonymize patients.parquet -s schema.toml -o release.parquet --k 10 --t diagnosis=0.15 --json\n\n"
+    "tclose anonymize patients.csv -s schema.toml -o release.csv --method sabre-knn --option search_budget=true"
 )
 def anonymize(
     data: Data,
     schema: SchemaOption,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write: .csv, .csv.gz or .parquet.")],
     method: Annotated[str | None, typer.Option(help="See `tclose methods`.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="Of the method, as name=value; may be repeated.", show_default=False)
+    ] = None,
     k: Annotated[int | None, typer.Option(help="Instead of the schema's k.")] = None,
     t: Annotated[list[str] | None, typer.Option(help="column=0.2, instead of the schema's t; may be repeated.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="For the method; random if not given.")] = None,
     time: Annotated[float | None, typer.Option(min=0, help="Seconds after which to take the best so far.")] = None,
     record: Annotated[
-        Path | None, typer.Option(help="Where to write seed, digest and timings (not for release).")
+        Path | None, typer.Option(help="Where to write seed, digest, timings and more (not for release).")
     ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Keep the input's order of rows.")] = False,
     allow_single_class: Annotated[bool, typer.Option("--allow-single-class", help="Accept one class.")] = False,
@@ -87,25 +98,22 @@ def anonymize(
     json: Json = False,
 ) -> None:
     """Write a verified release of a table, with its certificate beside it."""
-    from tclose.algorithms import DEFAULT, REGISTRY
     from tclose.pipeline import anonymize
     from tclose.release import certificate_path
     from tclose.schema import Schema
 
-    method = method or DEFAULT
-    if method not in REGISTRY:
-        raise typer.BadParameter(f"there is no method '{method}'. Known: {', '.join(REGISTRY)}.")
+    algorithm = _method(method, option or [])
     _check_targets([data, schema], output, record)
     settled = _override(Schema.load(schema), k, t or [])
     with _progress() as tell:
         release = anonymize(
-            data, settled, method=method, seed=seed, time=time, allow_single_class=allow_single_class,
+            data, settled, method=algorithm, seed=seed, time=time, allow_single_class=allow_single_class,
             show_values=show_values, progress=tell,
         )  # fmt: skip
         tell("write", None, None)
         release.write(output, keep_order=keep_order, record=record)
     told = {
-        **release.measured.as_dict(), "loss": release.loss, "method": method, "seed": release.record.seed,
+        **release.measured.as_dict(), "loss": release.loss, "method": algorithm.name, "seed": release.record.seed,
         "seconds": release.record.as_dict()["seconds"], "output": str(output),
         "certificate": str(certificate_path(output)),
     }  # fmt: skip
@@ -210,6 +218,19 @@ def _check_targets(inputs: list[Path], output: Path, record: Path | None) -> Non
     try:
         suffix_of(output)
     except TcloseError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _method(name: str | None, settings: list[str]) -> Algorithm:
+    """The method with options from the command line."""
+    from tclose.algorithms import DEFAULT, find
+
+    options = dict(setting.partition("=")[::2] for setting in settings)
+    if not all("=" in setting for setting in settings) or len(options) < len(settings):
+        raise typer.BadParameter("--option: give each once, as name=value.")
+    try:
+        return find(name or DEFAULT, options)
+    except SchemaError as error:
         raise typer.BadParameter(str(error)) from None
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.axes import Axis
+from tclose.axes import Axis, SpanAxis, TreeAxis
 from tclose.coded import CodedColumn
 from tclose.columns import Reader, clean, code
 from tclose.distances import Form
@@ -22,6 +22,9 @@ from tclose.frames import Source
 from tclose.quasi_axes import build_axes
 from tclose.schema import Schema
 from tclose.sensitive_codes import build_domain
+
+if TYPE_CHECKING:
+    from tclose.kernels.costs import Costs
 
 Spans = list[tuple[NDArray[np.int32], NDArray[np.int32]]]
 
@@ -106,6 +109,24 @@ class EncodedTable:
         for axis, span in zip(self.axes, spans or self.spans(labels, len(sizes)), strict=True):
             cost += axis.weight * axis.cost(*span)
         return float(np.sum(cost * sizes) / len(labels))
+
+    def costs(self) -> Costs:
+        """What a span of places costs on each axis, as arrays for kernels."""
+        from tclose.kernels import costs as columns
+
+        rows = np.zeros((len(self.axes), 6), np.int64)
+        data = [np.zeros(0)]
+        for row, axis in zip(rows, self.axes, strict=True):
+            row[columns.IS_TREE], row[columns.LAST] = isinstance(axis, TreeAxis), axis.size - axis.missing
+            parts = {columns.LEVELS: _range_maxima(axis.gap_costs)} if isinstance(axis, TreeAxis) else {}
+            if isinstance(axis, SpanAxis):
+                parts = {columns.LOWS: axis.lows, columns.HIGHS: axis.highs}
+            else:
+                row[columns.WIDTH] = len(axis.gap_costs)
+            for column, part in parts.items():
+                row[column] = sum(map(len, data))
+                data.append(part.ravel())
+        return columns.Costs(rows, np.concatenate(data))
 
 
 def check_columns(names: Sequence[str], schema: Schema) -> None:
@@ -224,3 +245,14 @@ def _check_unit(source: Source, rows: NDArray[np.int64], schema: Schema) -> None
 def _listed(names: list[Any], most: int = 20) -> str:
     shown = ", ".join(f"'{name}'" for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _range_maxima(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Row j holds, at i, the largest of the 2^j values from i on."""
+    rows = [values]
+    while 2 ** len(rows) <= len(values):
+        half = 2 ** (len(rows) - 1)
+        row = rows[-1].copy()
+        row[:-half] = np.maximum(row[:-half], row[half:])
+        rows.append(row)
+    return np.stack(rows)

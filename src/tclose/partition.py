@@ -23,6 +23,8 @@ class Partition:
         The levels of a full-domain recoding, by axis, if the method chose one.
     facts
         What else the certificate may say: a proven bound, that it was stopped early.
+    notes
+        What only the record may say.
 
     Examples
     --------
@@ -33,6 +35,7 @@ class Partition:
     labels: NDArray[np.int64]
     levels: tuple[int, ...] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, labels: NDArray[Any], **rest: Any) -> Partition:

@@ -118,7 +118,7 @@ def anonymize(
         )
     parameters = asdict(algorithm)  # type: ignore[call-overload]
     certificate = certify(schema, measured, loss, algorithm.name, parameters, partition.facts)
-    record = Record(seed, digest, source.n_rows, source.n_rows - len(table), algorithm.name, seconds)
+    record = Record(seed, digest, source.n_rows, source.n_rows - len(table), algorithm.name, seconds, partition.notes)
     return Release(schema, certificate, record, loss, measured, frame, table.rows, source.restore)
 
 
@@ -198,6 +198,18 @@ def _check_capable(algorithm: Algorithm, schema: Schema) -> None:
         raise SchemaError(
             f"'{algorithm.name}' takes one sensitive attribute, and the schema has {len(schema.sensitive)}."
         )
+    if algorithm.needs_levels and schema.without_levels:
+        raise SchemaError(_lacking_hierarchies(algorithm.name, schema.without_levels))
+
+
+def _lacking_hierarchies(method: str, columns: tuple[str, ...]) -> str:
+    tables = " and ".join(f"[quasi.{column}]" for column in columns)
+    if len(columns) == 1:
+        what = f"Column '{columns[0]}' is a quasi-identifier without a hierarchy, and '{method}' needs one"
+        return f"{what}. Give {tables} a hierarchy, or use '{DEFAULT}'."
+    names = " and ".join(f"'{column}'" for column in columns)
+    what = f"Columns {names} are quasi-identifiers without a hierarchy, and '{method}' needs one for each"
+    return f"{what}. Give {tables} hierarchies, or use '{DEFAULT}'."
 
 
 def _useless(

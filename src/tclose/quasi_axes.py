@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -31,13 +32,10 @@ def build_axes(reader: Reader, column: CodedColumn, quasi: Quasi, schema: Schema
         return _digits(reader, column, weight)
     if schema.recode == "suppress":
         return [_tree(reader, _plain(reader, column, quasi), None, weight)]
-    if quasi.kind == "numeric":
-        return [_numeric(reader, column, quasi, weight)]
-    if quasi.kind == "date":
-        return [_date(reader, column, quasi, weight)]
-    if quasi.kind == "text":
-        labels = _as_texts(column, column.values)
-        return [_tree(reader, labels, Hierarchy.from_prefixes(labels.values.drop_nulls()), weight)]
+    if quasi.kind != "categorical":
+        axis, places = _BY_KIND[quasi.kind](reader, column, quasi, weight)
+        builder = None if isinstance(quasi.hierarchy, Hierarchy) else quasi.hierarchy
+        return [(replace(axis, builder=builder), places)]
     if quasi.hierarchy is None or isinstance(quasi.hierarchy, Hierarchy):
         return [_tree(reader, _as_texts(column, column.values), quasi.hierarchy, weight)]
     labels = _spelled_for(quasi.hierarchy, reader, column)
@@ -79,6 +77,11 @@ def _tree(reader: Reader, labels: CodedColumn, hierarchy: Hierarchy | None, weig
     ranks[-1] = len(order)  # code -1, missing, is the last place
     axis = TreeAxis(labels.name, weight, hierarchy, hierarchy.leaf_nodes[order], bool(missing.any()))
     return axis, labels.spread(ranks[codes])
+
+
+def _text(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float) -> tuple[Axis, Places]:
+    labels = _as_texts(column, column.values)
+    return _tree(reader, labels, Hierarchy.from_prefixes(labels.values.drop_nulls()), weight)
 
 
 def _digits(reader: Reader, column: CodedColumn, weight: float) -> list[tuple[Axis, Places]]:
@@ -154,6 +157,13 @@ def _date(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float) -> t
         None,
     )
     return axis, column.spread(_fill(missing, inverse, len(distinct)))
+
+
+_BY_KIND: dict[str, Callable[[Reader, CodedColumn, Quasi, float], tuple[Axis, Places]]] = {
+    "numeric": _numeric,
+    "date": _date,
+    "text": _text,
+}
 
 
 def _span_axis(

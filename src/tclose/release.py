@@ -67,6 +67,8 @@ class Record:
         Rows read, and rows left out for missing values.
     seconds
         Time by stage.
+    notes
+        What else the method found.
     """
 
     seed: int
@@ -75,10 +77,13 @@ class Record:
     dropped_rows: int
     method: str
     seconds: dict[str, float] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {**vars(self), "seconds": {stage: round(spent, 6) for stage, spent in self.seconds.items()}}
+        """As JSON has it; the notes stand beside the rest."""
+        told = {name: value for name, value in vars(self).items() if name != "notes"}
+        seconds = {stage: round(spent, 6) for stage, spent in self.seconds.items()}
+        return {**told, "seconds": seconds, **self.notes}
 
     def write(self, path: Path | str) -> None:
         """Write it as JSON that only its owner can read."""
@@ -217,7 +222,12 @@ def certificate_path(path: Path) -> Path:
 
 
 def certify(
-    schema: Schema, measured: Measured, loss: float, method: str, parameters: dict[str, Any], facts: dict[str, Any]
+    schema: Schema,
+    measured: Measured,
+    loss: float | None,
+    method: str,
+    parameters: dict[str, Any],
+    facts: dict[str, Any],
 ) -> Certificate:
     """The certificate of a verified release."""
     asked: dict[str, Any] = {"k": schema.k, "t": {}, "l": {}}
@@ -244,14 +254,15 @@ def certify(
             }
     columns |= {name: {"role": "keep"} for name in schema.keep}
     reached = measured.as_dict()
+    if any(quasi.publish == "mean" for quasi in schema.quasi):  # losses then depend on ends that are not released
+        loss, facts = None, {name: fact for name, fact in facts.items() if not name.endswith("loss")}
     fields: dict[str, Any] = {
         "certificate": 1,
         "rows": reached.pop("rows"),
         "classes": reached.pop("classes"),
         "required": asked,
         "reached": reached,
-        # The loss of means depends on ends that are not released.
-        "loss": None if any(quasi.publish == "mean" for quasi in schema.quasi) else loss,
+        "loss": loss,
         "recode": schema.recode,
         "missing": schema.missing,
         "method": {"name": method, "parameters": parameters, **facts},

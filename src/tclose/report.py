@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.frames import Source
+from tclose.metrics.divergence import Divergence, divergence
 from tclose.metrics.diversity import Reached
 from tclose.schema import Schema
 from tclose.verify import Measured, fraction
@@ -51,6 +52,11 @@ class Report:
         """By sensitive attribute, the diversity of the least diverse classes."""
         return self.measured.l
 
+    @property
+    def measures(self) -> dict[str, Divergence]:
+        """By sensitive attribute, the largest distance of a class by other measures; nothing is certified by them."""
+        return {column: divergence(tally) for column, tally in self.measured.tallies.items()}
+
     def worst(self, column: str, most: int = 5) -> list[dict[str, Any]]:
         """The classes farthest from the whole table in one sensitive attribute.
 
@@ -73,4 +79,8 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {**self.measured.as_dict(), "worst": {column: self.worst(column) for column in self.measured.t}}
+        return {
+            **self.measured.as_dict(),
+            "measures": {column: found.as_dict() for column, found in self.measures.items()},
+            "worst": {column: self.worst(column) for column in self.measured.t},
+        }

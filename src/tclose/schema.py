@@ -145,6 +145,11 @@ class Schema:
         return roles | {sensitive.column: "sensitive" for sensitive in self.sensitive}
 
     @property
+    def without_levels(self) -> tuple[str, ...]:
+        """The quasi-identifiers that a method which climbs hierarchies cannot take; a hidden cell needs none."""
+        return tuple(q.column for q in self.quasi if not q.has_levels and self.recode != "suppress")
+
+    @property
     def released_quasi(self) -> tuple[str, ...]:
         """The columns its quasi-identifiers become in a release."""
         return tuple(name for quasi in self.quasi for name in quasi.released)

@@ -119,6 +119,11 @@ class Quasi:
         return self.kind in ("numeric", "date") or isinstance(self.hierarchy, Intervals | Dates)
 
     @property
+    def has_levels(self) -> bool:
+        """Whether a method can climb it: numbers and dates need a hierarchy for that, others are trees anyway."""
+        return self.kind not in ("numeric", "date") or self.hierarchy is not None
+
+    @property
     def released(self) -> tuple[str, ...]:
         """The columns it becomes in a release."""
         return (f"{self.column}_low", f"{self.column}_high") if self.publish == "bounds" else (self.column,)

@@ -15,8 +15,8 @@ from tclose.schema import Schema
 from tclose.verify import Measured
 
 
-def show_report(report: Report) -> None:
-    """k, l, t and the worst classes of a table as it stands."""
+def show_report(report: Report, measures: bool = False) -> None:
+    """k, l, t and the worst classes of a table as it stands, and other measures if asked."""
     console = Console()
     console.print(f"{report.rows:,} rows in {report.classes:,} classes; the smallest has k = {report.k}.")
     console.print(_attributes(report.measured, report.schema))
@@ -28,6 +28,12 @@ def show_report(report: Report) -> None:
         if report._show_values:
             for entry in report.worst(column, 3):
                 console.print(f"  {escape(str(entry['values']))}", highlight=False)
+    for column, found in report.measures.items() if measures else ():
+        console.print(
+            f"Other measures of [bold]{escape(column)}[/bold], which certify nothing: Euclidean {found.euclidean:.4f}, "
+            f"Hamming {found.hamming} values, root of Jensen-Shannon {found.jensen_shannon:.4f}.",
+            highlight=False,
+        )
 
 
 def show_release(release: Release, told: dict[str, Any]) -> None:
@@ -58,10 +64,12 @@ def show_verified(measured: Measured, schema: Schema, certified: bool) -> None:
 
 
 def show_methods(methods: list[dict[str, str]]) -> None:
-    """The registry as a table."""
-    table = Table("method", "what it does", "needs", "guarantees", "paper")
+    """The registry: a method and what there is to know of it."""
+    table = Table.grid(padding=(0, 2, 1, 0))
     for method in methods:
-        table.add_row(*method.values())
+        lines = [f"{method['summary']} (guarantees {method['guarantees']})"]
+        lines += [f"[dim]{key}[/dim] {escape(method[key])}" for key in ("needs", "options", "paper") if method[key]]
+        table.add_row(f"[bold]{method['name']}[/bold]", "\n".join(lines))
     Console().print(table)
 
 

@@ -104,7 +104,8 @@ def _is_for(method: Algorithm, schema: Schema) -> bool:
     asked = {"t" for s in schema.sensitive if s.t is not None} | {"l" for s in schema.sensitive if s.l is not None}
     distances = {s.distance for s in schema.sensitive if s.t is not None}
     several = len(schema.sensitive) <= 1 or method.several_sensitive
-    return asked <= method.guarantees and distances <= method.distances and several
+    levels = not schema.without_levels or not method.needs_levels
+    return asked <= method.guarantees and distances <= method.distances and several and levels
 
 
 def _expect(kind: type[Exception], action: Callable[[], Any]) -> None:
@@ -121,7 +122,8 @@ def _require(holds: bool, what: str) -> None:
 
 
 def _table(columns: dict[str, list[Any]], k: int = 2, **keys: Any) -> tuple[pl.DataFrame, Schema]:
-    quasi = keys.pop("quasi", {"age": {"kind": "numeric"}, "job": {"kind": "categorical"}})
+    levels = {"build": "intervals", "widths": [5, 10, 30]}  # for methods that climb them
+    quasi = keys.pop("quasi", {"age": {"kind": "numeric", "hierarchy": levels}, "job": {"kind": "categorical"}})
     sensitive = keys.pop("sensitive", {"ill": {"distance": "equal", "t": 0.4}})
     return pl.DataFrame(columns), Schema.from_dict({"k": k, "quasi": quasi, "sensitive": sensitive, **keys})
 

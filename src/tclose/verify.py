@@ -73,7 +73,7 @@ def measure(columns: Mapping[str, CodedColumn], names: Sequence[str], schema: Sc
     tallies, distances = {}, {}
     places = {s.column: s.l.recursive[1] if s.l and s.l.recursive else 2 for s in schema.sensitive}
     for domain, codes in encode_sensitive(reader, columns, schema):
-        tally = Tally.of(grouped, codes, domain.size)
+        tally = Tally.of(grouped.keys, codes, domain.size)
         tallies[domain.column] = tally
         distances[domain.column] = class_distances(domain.form, tally)
     return Measured(

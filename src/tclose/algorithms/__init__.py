@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from tclose.algorithms.incognito import Incognito
 from tclose.algorithms.mondrian import Mondrian
+from tclose.algorithms.sabre_ak import SabreAK
+from tclose.algorithms.sabre_knn import SabreKNN
 from tclose.encode import EncodedTable
 from tclose.errors import SchemaError
 from tclose.partition import Control, Partition
@@ -22,6 +27,8 @@ class Algorithm(Protocol):
         For people.
     several_sensitive, distances, guarantees
         What it can promise: a schema that asks for more is refused.
+    needs_levels
+        Whether every quasi-identifier must have a hierarchy to climb; else the schema is refused.
     """
 
     name: ClassVar[str]
@@ -31,6 +38,7 @@ class Algorithm(Protocol):
     several_sensitive: ClassVar[bool]
     distances: ClassVar[frozenset[str]]
     guarantees: ClassVar[frozenset[str]]
+    needs_levels: ClassVar[bool]
 
     def partition(
         self,
@@ -47,35 +55,76 @@ class Algorithm(Protocol):
 
 REGISTRY: dict[str, type[Algorithm]] = {
     Mondrian.name: Mondrian,
+    Incognito.name: Incognito,
+    SabreAK.name: SabreAK,
+    SabreKNN.name: SabreKNN,
 }
 
 DEFAULT = Mondrian.name
 
 
-def find(method: str | Algorithm) -> Algorithm:
-    """The method of this name, with its default parameters; a method itself comes back as it is."""
+def find(method: str | Algorithm, options: Mapping[str, str] | None = None) -> Algorithm:
+    """The method of this name, with options given as text; a method itself comes back as it is.
+
+    Examples
+    --------
+    >>> find("sabre-ak", {"search_budget": "true"}).search_budget
+    True
+    """
     if not isinstance(method, str):
         return method
     if method not in REGISTRY:
         raise SchemaError(f"There is no method '{method}'. Known: {', '.join(REGISTRY)}.")
-    return REGISTRY[method]()
+    defaults = _options(REGISTRY[method])
+    read: dict[str, Any] = {}
+    for name, value in (options or {}).items():
+        if name not in defaults:
+            allowed = f"Allowed: {', '.join(defaults)}." if defaults else "It has none."
+            raise SchemaError(f"'{method}' has no option '{name}'. {allowed}")
+        read[name] = _read(method, name, value, defaults[name])
+    return REGISTRY[method](**read)
+
+
+def _options(kind: type[Algorithm]) -> dict[str, Any]:
+    """The options of a method with their defaults."""
+    return {field.name: field.default for field in fields(kind)}  # type: ignore[arg-type]
+
+
+def _read(method: str, name: str, value: str, default: Any) -> Any:
+    """An option from text, of the type its default has."""
+    if isinstance(default, bool):
+        if value not in ("true", "false"):
+            raise SchemaError(f"'{method}': option '{name}' must be true or false.")
+        return value == "true"
+    if not isinstance(default, int | float):
+        return value
+    try:
+        return type(default)(value)
+    except ValueError:
+        raise SchemaError(f"'{method}': option '{name}' must be a number.") from None
 
 
 def methods() -> list[dict[str, str]]:
-    """The registry, for people: name, what it does, what it needs, what it guarantees, and its paper.
+    """The registry, for people: name, what it does, needs and guarantees, its options and defaults, and its paper.
 
     Examples
     --------
     >>> [method["name"] for method in methods()]
-    ['mondrian']
+    ['mondrian', 'incognito', 'sabre-ak', 'sabre-knn']
     """
     return [
         {
             "name": kind.name,
             "summary": kind.summary,
             "needs": kind.needs,
+            "options": ", ".join(f"{name}={_written(value)}" for name, value in _options(kind).items()),
             "guarantees": ", ".join(sorted(kind.guarantees)),
             "paper": kind.paper,
         }
         for kind in REGISTRY.values()
     ]
+
+
+def _written(value: Any) -> str:
+    """A default as it would be given on the command line."""
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

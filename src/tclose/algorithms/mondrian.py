@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.axes import SpanAxis, TreeAxis
 from tclose.encode import EncodedTable
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
 
 if TYPE_CHECKING:
     from tclose.kernels.closeness import Rules, Scratch
-    from tclose.kernels.mondrian import Costs, Room
+    from tclose.kernels.costs import Costs
+    from tclose.kernels.mondrian import Room
 
 BUDGET = 20_000_000  # row visits between two looks at the clock, about 0.1 s
 
@@ -53,6 +53,7 @@ class Mondrian:
     several_sensitive: ClassVar[bool] = True
     distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
+    needs_levels: ClassVar[bool] = False
 
     def partition(
         self,
@@ -70,7 +71,7 @@ class Mondrian:
             requirement.check_whole(len(table))
         labels = np.zeros(len(table), np.int64) if start is None else start.labels
         work = _Work.of(table, requirement, labels)
-        rules, scratch, costs = requirement.rules(), requirement.scratch(), _costs(table)
+        rules, scratch, costs = requirement.rules(), requirement.scratch(), table.costs()
         stopped = False
         while (status := work.advance(requirement.k, costs, rules, scratch)) != work.kernels.DONE:
             if status == work.kernels.ASKED:
@@ -154,33 +155,3 @@ class _Work:
         labels = np.empty(len(self.rows), np.int64)
         labels[self.index] = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, len(self.rows))))
         return labels
-
-
-def _costs(table: EncodedTable) -> Costs:
-    """The losses of all axes as arrays, for the kernel."""
-    from tclose.kernels import mondrian as columns
-
-    rows = np.zeros((len(table.axes), 6), np.int64)
-    data = [np.zeros(0)]
-    for row, axis in zip(rows, table.axes, strict=True):
-        row[columns.IS_TREE], row[columns.LAST] = isinstance(axis, TreeAxis), axis.size - axis.missing
-        parts = {columns.LEVELS: _range_maxima(axis.gap_costs)} if isinstance(axis, TreeAxis) else {}
-        if isinstance(axis, SpanAxis):
-            parts = {columns.LOWS: axis.lows, columns.HIGHS: axis.highs}
-        else:
-            row[columns.WIDTH] = len(axis.gap_costs)
-        for column, part in parts.items():
-            row[column] = sum(map(len, data))
-            data.append(part.ravel())
-    return columns.Costs(rows, np.concatenate(data))
-
-
-def _range_maxima(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Row j holds, at i, the largest of the 2^j values from i on."""
-    rows = [values]
-    while 2 ** len(rows) <= len(values):
-        half = 2 ** (len(rows) - 1)
-        row = rows[-1].copy()
-        row[:-half] = np.maximum(row[:-half], row[half:])
-        rows.append(row)
-    return np.stack(rows)

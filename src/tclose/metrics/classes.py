@@ -71,7 +71,8 @@ class Tally:
     Attributes
     ----------
     code, count
-        One entry a pair of class and value; narrow, as there may be as many as rows.
+        One entry a pair of class and value: as many as rows there may be, so they are narrow.
+        `by_class` gives them wide enough to be multiplied.
     start
         The first entry of each class.
     sizes
@@ -87,10 +88,11 @@ class Tally:
     reference: Integers
 
     @classmethod
-    def of(cls, classes: Classes, codes: NDArray[np.int32], size: int) -> Tally:
-        """Count the codes (0 to size - 1) of the rows."""
-        short = int(classes.distinct[-1]) < MOST // size
-        pairs = (classes.keys if short else classes.labels) * size
+    def of(cls, keys: Integers, codes: NDArray[np.int32], size: int) -> Tally:
+        """Count the codes (0 to size - 1) of the rows of each key; the classes are the keys, ascending."""
+        if int(keys.max()) >= MOST // size:
+            keys = places_in(np.unique(keys), keys).astype(np.int64)
+        pairs = keys * size
         pairs += codes
         pairs.sort()
         first = _first_of_each(pairs)
@@ -98,8 +100,9 @@ class Tally:
         pairs = pairs[first]
         code = (pairs % size).astype(np.int32)
         pairs //= size
-        reference = np.bincount(codes, minlength=size).astype(np.int64)
-        return cls(code, count, _first_of_each(pairs), classes.sizes, reference)
+        start = _first_of_each(pairs)
+        sizes = np.add.reduceat(count, start, dtype=np.int64)
+        return cls(code, count, start, sizes, np.bincount(codes, minlength=size).astype(np.int64))
 
     @property
     def owner(self) -> Integers:

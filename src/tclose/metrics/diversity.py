@@ -88,9 +88,13 @@ def _distinct(tally: Tally) -> Integers:
     return np.diff(tally.start, append=len(tally.code))
 
 
+def _ascending(tally: Tally) -> Integers:
+    """The counts of each class in ascending order, one class after the other."""
+    return np.sort(tally.owner << 32 | tally.count) & (2**32 - 1)
+
+
 def _entropy(tally: Tally) -> NDArray[np.float64]:
-    # In ascending order of counts, so that the last bit does not depend on the order of the values.
-    count = tally.count[np.lexsort((tally.count, tally.owner))]
+    count = _ascending(tally)  # so that the last bit does not depend on the order of the values
     sums = np.add.reduceat(count * np.log(count), tally.start)
     # The sum of logarithms of a single value may differ in the last bit from that of its size.
     return np.maximum(np.log(tally.sizes) - sums / tally.sizes, 0.0)
@@ -98,10 +102,10 @@ def _entropy(tally: Tally) -> NDArray[np.float64]:
 
 def _most_and_rest(tally: Tally, place: int) -> tuple[Integers, Integers]:
     """The largest count of each class, and the sum of its counts from the `place`-th largest on."""
-    owner = tally.owner
-    count = tally.count[np.lexsort((-tally.count, owner))]
-    rank = np.arange(len(count)) - tally.start[owner]
-    return count[tally.start], np.add.reduceat(np.where(rank >= place - 1, count, 0), tally.start)
+    count = _ascending(tally)
+    last = np.append(tally.start[1:], len(count)) - 1
+    larger = last[tally.owner] - np.arange(len(count))
+    return count[last], np.add.reduceat(np.where(larger >= place - 1, count, 0), tally.start)
 
 
 def _entropy_holds(tally: Tally, asked: Fraction) -> bool:

@@ -1,0 +1,173 @@
+"""SABRE-KNN: take the nearest rows out of buckets, found by an index.
+
+The points of a bucket stand along a Hilbert curve, `LEAF` of them a leaf of a binary tree: node
+1 is the root, nodes 2 i and 2 i + 1 are below node i, and the last `width` nodes are the leaves.
+Every node knows the box around its points and how many of them are still there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.kernels.compile import kernel
+from tclose.kernels.take_along import Random, draw, draw_bucket
+
+LEAF = 8
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Index(NamedTuple):
+    """The points of all buckets, bucket by bucket, with a tree for each."""
+
+    points: Floats  # one row a point
+    rows: Integers  # which row of the table it is
+    alive: NDArray[np.bool_]
+    starts: Integers  # of each bucket's points
+    stops: Integers
+    living: Integers
+    roots: Integers  # where each bucket's nodes begin
+    widths: Integers  # the leaves of its tree, a power of two
+    boxes: Floats  # of each node: lowest coordinates, then highest
+    inside: Integers  # of each node: points still there
+
+
+@kernel
+def build(index: Index, bucket: int) -> None:
+    """Boxes and counts of a bucket's tree, from the leaves up."""
+    start, stop, root = index.starts[bucket], index.stops[bucket], index.roots[bucket]
+    n_axes = index.points.shape[1]
+    width = 1
+    while width * LEAF < stop - start:
+        width *= 2
+    index.widths[bucket] = width
+    for node in range(2 * width - 1, 0, -1):
+        for axis in range(n_axes):
+            low, high = np.inf, -np.inf
+            if node >= width:
+                first = start + (node - width) * LEAF
+                for place in range(first, min(first + LEAF, stop)):
+                    low = min(low, index.points[place, axis])
+                    high = max(high, index.points[place, axis])
+            else:
+                for child in range(root + 2 * node, root + 2 * node + 2):
+                    low = min(low, index.boxes[child, axis])
+                    high = max(high, index.boxes[child, n_axes + axis])
+            index.boxes[root + node, axis] = low
+            index.boxes[root + node, n_axes + axis] = high
+        if node >= width:
+            index.inside[root + node] = max(min(LEAF, stop - start - (node - width) * LEAF), 0)
+        else:
+            index.inside[root + node] = index.inside[root + 2 * node] + index.inside[root + 2 * node + 1]
+
+
+@kernel
+def remove(index: Index, bucket: int, place: int) -> None:
+    """Take one point out of its bucket and of every node above it."""
+    index.alive[place] = False
+    index.living[bucket] -= 1
+    node = index.widths[bucket] + (place - index.starts[bucket]) // LEAF
+    while node > 0:
+        index.inside[index.roots[bucket] + node] -= 1
+        node >>= 1
+
+
+@kernel
+def compact(index: Index, bucket: int) -> None:
+    """Move the points still there together, and build their tree anew."""
+    end = index.starts[bucket]
+    for place in range(index.starts[bucket], index.stops[bucket]):
+        if index.alive[place]:
+            for axis in range(index.points.shape[1]):
+                index.points[end, axis] = index.points[place, axis]
+            index.rows[end] = index.rows[place]
+            index.alive[end] = True
+            end += 1
+    index.stops[bucket] = end
+    build(index, bucket)
+
+
+@kernel
+def box_distance(index: Index, node: int, point: Floats) -> float:
+    """The square of the distance from a point to a node's box; infinite if nothing is left in it."""
+    if index.inside[node] == 0:
+        return np.inf
+    total, n_axes = 0.0, len(point)
+    for axis in range(n_axes):
+        gap = max(index.boxes[node, axis] - point[axis], point[axis] - index.boxes[node, n_axes + axis])
+        if gap > 0:
+            total += gap * gap
+    return total
+
+
+@kernel
+def nearest(
+    index: Index, bucket: int, point: Floats, size: int, found: Integers, apart: Floats, stack: Integers, gaps: Floats
+) -> None:
+    """The places of the `size` points nearest to this one, ascending by distance, whose squares go to `apart`.
+
+    The nearer of two nodes first; none that is farther than the farthest found.
+    """
+    root, width = index.roots[bucket], index.widths[bucket]
+    n_found, top = 0, 1
+    stack[0], gaps[0] = 1, 0.0
+    while top > 0:
+        top -= 1
+        node = stack[top]
+        if n_found == size and gaps[top] >= apart[size - 1]:
+            continue
+        if node < width:
+            left, right = box_distance(index, root + 2 * node, point), box_distance(index, root + 2 * node + 1, point)
+            stack[top], gaps[top] = 2 * node + (left <= right), max(left, right)
+            top += gaps[top] < np.inf
+            stack[top], gaps[top] = 2 * node + (left > right), min(left, right)
+            top += 1
+            continue
+        first = index.starts[bucket] + (node - width) * LEAF
+        for place in range(first, min(first + LEAF, index.stops[bucket])):
+            if not index.alive[place]:
+                continue
+            distance = 0.0
+            for axis in range(len(point)):
+                distance += (index.points[place, axis] - point[axis]) ** 2
+            if n_found == size and distance >= apart[size - 1]:
+                continue
+            n_found = min(n_found + 1, size)
+            rank = n_found - 1
+            while rank > 0 and apart[rank - 1] > distance:
+                found[rank], apart[rank] = found[rank - 1], apart[rank - 1]
+                rank -= 1
+            found[rank], apart[rank] = place, distance
+
+
+@kernel
+def take_out(
+    index: Index, kinds: Integers, sequence: NDArray[np.int32], first: int, last: int, random: Random,
+    found: Integers, apart: Floats, labels: Integers, seeds: Integers,
+) -> None:  # fmt: skip
+    """Form the classes first to last - 1: around a random row, the nearest of each bucket."""
+    stack, gaps = np.empty(64, np.int64), np.empty(64, np.float64)
+    for number in range(first, last):
+        sizes = kinds[sequence[number]]
+        seed_bucket = draw_bucket(random, sizes)
+        start = index.starts[seed_bucket]
+        seed = start + draw(random, index.stops[seed_bucket] - start)
+        while not index.alive[seed]:
+            seed = start + draw(random, index.stops[seed_bucket] - start)
+        point = index.points[seed].copy()
+        seeds[number] = index.rows[seed]
+        labels[index.rows[seed]] = number
+        remove(index, seed_bucket, seed)
+        for bucket in range(len(sizes)):
+            size = sizes[bucket] - (bucket == seed_bucket)
+            if size > 0:
+                nearest(index, bucket, point, size, found, apart, stack, gaps)
+            for each in range(size):
+                labels[index.rows[found[each]]] = number
+                remove(index, bucket, found[each])
+            if 2 * index.living[bucket] < index.stops[bucket] - index.starts[bucket]:
+                compact(index, bucket)
