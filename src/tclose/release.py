@@ -165,9 +165,9 @@ class Release:
         path = Path(path)
         suffix = suffix_of(path)
         _check_targets(path, record)
+        started = time.perf_counter()
         frame = self._frame if keep_order else self._shuffled
         with _temporary(path, suffix) as temporary, _temporary(certificate_path(path)) as beside:
-            started = time.perf_counter()
             guarded(
                 f"The release cannot be written as {suffix}",
                 lambda: _write_frame(frame, temporary, suffix, self.schema),
