@@ -215,6 +215,25 @@ def diverse(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size:
 
 
 @kernel
+def judge(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> int:
+    """NO, YES or ASK: is the counted class close and diverse in this attribute? Its counts are zero again after."""
+    answer = diverse(rules, attribute, scratch, distinct, size)
+    if answer != NO and rules.table[attribute, FORM] == OTHER:
+        answer = ASK
+    elif answer != NO and rules.table[attribute, FORM] != NONE:
+        if rules.table[attribute, FORM] == LINE:
+            a, b = line_terms(rules, attribute, scratch, distinct, size)
+        else:
+            a, b = tree_terms(rules, attribute, scratch, distinct, size)
+        over, under = rules.table[attribute, T_OVER], rules.table[attribute, T_UNDER]
+        close = within(a, b, rules.n, size, over, under, rules.table[attribute, DENOMINATOR])
+        answer = NO if close == NO else max(answer, close)
+    for place in range(distinct):
+        scratch.counts[scratch.touched[place]] = 0
+    return answer
+
+
+@kernel
 def holds(
     rows: NDArray[np.int32],
     first_code: int,
@@ -233,19 +252,7 @@ def holds(
     verdict = YES
     for attribute in range(len(rules.table)):
         distinct, size = count_side(rows, start, stop, axis, cut, left, first_code + attribute, scratch)
-        answer = diverse(rules, attribute, scratch, distinct, size)
-        if answer != NO and rules.table[attribute, FORM] == OTHER:
-            answer = ASK
-        elif answer != NO and rules.table[attribute, FORM] != NONE:
-            if rules.table[attribute, FORM] == LINE:
-                a, b = line_terms(rules, attribute, scratch, distinct, size)
-            else:
-                a, b = tree_terms(rules, attribute, scratch, distinct, size)
-            over, under = rules.table[attribute, T_OVER], rules.table[attribute, T_UNDER]
-            close = within(a, b, rules.n, size, over, under, rules.table[attribute, DENOMINATOR])
-            answer = NO if close == NO else max(answer, close)
-        for place in range(distinct):
-            scratch.counts[scratch.touched[place]] = 0
+        answer = judge(rules, attribute, scratch, distinct, size)
         if answer == NO:
             return NO
         verdict = max(verdict, answer)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.compile import kernel
+from tclose.kernels.random import Random, draw
 
-Random = NDArray[np.uint64]
 Links = NDArray[np.int32]
 Integers = NDArray[np.int64]
 
@@ -21,17 +21,6 @@ def pack(words: Integers, owners: NDArray[np.int32], n_keys: int, n_rows: int) -
     """Put the bucket before each key and the row's number behind it; keys and numbers have so many bits."""
     for row in range(len(words)):
         words[row] = (((np.int64(owners[row]) << n_keys) | words[row]) << n_rows) | row
-
-
-@kernel
-def draw(random: Random, size: int) -> int:
-    """A number from 0 to size - 1 (SplitMix64, its 53 highest bits)."""
-    random[0] += np.uint64(0x9E3779B97F4A7C15)
-    mixed = random[0]
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed ^= mixed >> np.uint64(31)
-    return int((mixed >> np.uint64(11)) * 2.0**-53 * size)
 
 
 @kernel

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.compile import kernel
-from tclose.kernels.take_along import Random, draw, draw_bucket
+from tclose.kernels.random import Random, draw
+from tclose.kernels.take_along import draw_bucket
 
 LEAF = 8
 

@@ -97,7 +97,7 @@ def bucketize(form: Form, counts: Integers, t: Fraction, bound: Bound = "printed
     occurring = np.flatnonzero(counts)
     if isinstance(form, Line):
         return _on_line(form, counts, occurring, t)
-    nodes = _nodes_of_matrix(form, counts) if isinstance(form, Matrix) else _nodes_of_tree(form, counts, bound)
+    nodes = nodes_of_matrix(form, counts) if isinstance(form, Matrix) else _nodes_of_tree(form, counts, bound)
     return _on_tree(nodes, counts, t)
 
 
@@ -276,7 +276,7 @@ def _bounds(parents: Integers, heights: Integers, values: Integers, counts: Inte
     return largest
 
 
-def _nodes_of_matrix(matrix: Matrix, counts: Integers) -> _Nodes:
+def nodes_of_matrix(matrix: Matrix, counts: Integers) -> _Nodes:
     """Values joined by complete linkage: a node is as high as its farthest values are apart.
 
     So that nothing is lost to rounding, distances are rounded up to whole units.

@@ -1,0 +1,202 @@
+"""tight: split, mend, move, swap and rebuild, with the real distance checked everywhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.encode import EncodedTable
+from tclose.errors import InfeasibleError, SchemaError
+from tclose.partition import Control, Partition
+from tclose.requirement import Requirement
+from tclose.sabre.curve import hilbert_keys, key_bits
+from tclose.tight.demand import Softened, decidable, soften
+from tclose.tight.pieces import Effort, Piece
+
+Labels = NDArray[np.int64]
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+EFFORTS = {
+    "fast": Effort(mends=3, rounds=1, paths=2, passes=2, swaps=False, rebuilds=0.0, enough=1.0),
+    "balanced": Effort(mends=6, rounds=4, paths=5, passes=6, swaps=True, rebuilds=0.4, enough=0.002),
+    "best": Effort(mends=8, rounds=200, paths=6, passes=8, swaps=True, rebuilds=1.0, enough=0.0002),
+}
+SLACKS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
+SAMPLE = 6000  # rows on which slacks are tried
+LARGEST, SMALLEST = 25_000, 4_000  # rows of a piece
+
+
+@dataclass(frozen=True)
+class Tight:
+    """Split from the whole table down, mend what is not close, then search.
+
+    1. Split. Of all cuts of a class, the one that lowers the cost most and whose sides are both
+       close is taken. Cuts that would save more are mended first: rows move over until both
+       sides are close. A class of N of n rows may use only t (1 - slack log(N / 2k) / log(n / 2k)),
+       so that what t allows is spent near the leaves; the slack is found on a sample.
+    2. Search. Rows move to neighbouring classes or are swapped, and a few classes at a time are
+       built anew, wherever that costs less and all stay close.
+
+    After the first cuts the table falls into pieces, which are worked on side by side; for every
+    round of the search it is cut into others.
+
+    Guarantee
+    ---------
+    Every class meets k, t and l, decided in integers before a class is made or changed
+    (`tests/contract`, `tests/algorithms/test_tight.py`). The same seed gives the same classes on
+    any number of threads, unless it is stopped early. Loss is heuristic; never above that of
+    `start`.
+
+    Cost
+    ----
+    O(n log n) for `fast`, times quasi-identifiers squared and values; rounds of the search, each
+    O(n) pieces' work, for the others. Memory grows with n.
+
+    References
+    ----------
+    docs/tight.md.
+    """
+
+    name: ClassVar[str] = "tight"
+    summary: ClassVar[str] = "split, mend and search: the least loss"
+    paper: ClassVar[str] = "our own; goes on from Cao et al. 2011 (004), section 8"
+    needs: ClassVar[str] = "nothing"
+    several_sensitive: ClassVar[bool] = True
+    needs_levels: ClassVar[bool] = False
+    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix"})
+    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
+
+    effort: Literal["fast", "balanced", "best"] = "balanced"
+
+    def __post_init__(self) -> None:
+        if self.effort not in EFFORTS:
+            raise SchemaError(f"'tight': effort must be one of {', '.join(EFFORTS)}.")
+
+    def partition(
+        self,
+        table: EncodedTable,
+        requirement: Requirement,
+        *,
+        rng: np.random.Generator,
+        control: Control,
+        start: Partition | None = None,
+    ) -> Partition:
+        """The best partition found, starting from `start` if that is better than what splitting gives."""
+        requirement.check_whole(len(table))
+        if not requirement.holds(table.codes):
+            raise InfeasibleError("Not even one class of all rows is close enough to the reference. Raise t.")
+        run = _Run(table, decidable(requirement), EFFORTS[self.effort], control)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            labels = run.split(rng, pool)
+            least = table.loss(labels)
+            if start is not None and table.loss(start.labels) <= least:
+                labels, least = start.labels, table.loss(start.labels)
+            control.report(loss=least)
+            for round_ in range(run.effort.rounds):
+                if control.stop:
+                    break
+                found = run.improve(labels, rng, pool, round_)
+                loss = table.loss(found)
+                saved = least - loss
+                if saved > 0:
+                    labels, least = found, loss
+                control.report(loss=least, done=(round_ + 1) / run.effort.rounds)
+                if saved <= run.effort.enough * least:
+                    break
+        return Partition(labels, facts={"stopped_early": True} if control.stop else {})
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """What all steps share."""
+
+    table: EncodedTable
+    requirement: Requirement
+    effort: Effort
+    control: Control
+
+    def split(self, rng: np.random.Generator, pool: ThreadPoolExecutor) -> Labels:
+        """Split the whole into pieces, and every piece by itself."""
+        softened, n = soften(self.requirement), len(self.table)
+        slack = self._find_slack(softened, rng, pool)
+        whole = Piece.of(self.table, self.requirement, softened, n)
+        size = int(np.clip(n // 8, SMALLEST, LARGEST))
+        labels = whole.split(slack, self.effort.mends, size + 1, self.control)
+
+        def further(rows: NDArray[np.int64]) -> Labels:
+            piece = Piece.of(self.table.take(rows), self.requirement, softened, n)
+            return piece.split(slack, self.effort.mends, 0, self.control)
+
+        return _joined(labels, list(_members(labels)), _mapped(pool, further, _members(labels)))
+
+    def _find_slack(self, softened: Softened, rng: np.random.Generator, pool: ThreadPoolExecutor) -> float:
+        """The slack that loses least on a sample."""
+        if all(attribute.t is None for attribute in self.requirement.attributes):
+            return 0.0
+        rows = np.sort(rng.choice(len(self.table), min(SAMPLE, len(self.table)), replace=False))
+        sample = Piece.of(self.table.take(rows), self.requirement, softened, len(rows))
+
+        def loss(slack: float) -> float:
+            return sample.table.loss(sample.split(slack, self.effort.mends, 0, self.control))
+
+        losses = _mapped(pool, loss, SLACKS)
+        return SLACKS[int(np.argmin(losses))]
+
+    def improve(self, labels: Labels, rng: np.random.Generator, pool: ThreadPoolExecutor, round_: int) -> Labels:
+        """Cut the table into pieces of whole classes, and search each."""
+        softened, n = soften(self.requirement), len(self.table)
+        groups = self._grouped(labels, rng, round_)
+        seeds = rng.integers(2**62, size=len(groups))
+
+        def better(job: tuple[NDArray[np.int64], int]) -> Labels:
+            rows, seed = job
+            piece = Piece.of(self.table.take(rows), self.requirement, softened, n)
+            own = np.unique(labels[rows], return_inverse=True)[1]
+            return piece.improve(own, self.effort, int(seed), self.control)
+
+        return _joined(labels, groups, _mapped(pool, better, zip(groups, seeds, strict=True)))
+
+    def _grouped(self, labels: Labels, rng: np.random.Generator, round_: int) -> list[NDArray[np.int64]]:
+        """The rows of each piece: classes one after the other along a curve through their middles."""
+        sizes = np.bincount(labels)
+        spans = self.table.spans(labels, len(sizes))
+        turned = rng.permutation(len(self.table.axes))
+        middles = replace(
+            self.table,
+            axes=tuple(self.table.axes[axis] for axis in turned),
+            places=tuple(((spans[axis][0] + spans[axis][1]) // 2).astype(np.int32) for axis in turned),
+            rows=np.arange(len(sizes)),
+        )
+        along = np.argsort(hilbert_keys(middles, key_bits(middles, 63)), kind="stable")
+        size = int(np.clip(len(labels) // 4, SMALLEST, LARGEST))
+        before = np.cumsum(sizes[along]) - sizes[along]
+        piece_of = np.empty(len(sizes), np.int64)
+        piece_of[along] = (before + (size // 2 if round_ % 2 else 0)) // size
+        return list(_members(np.unique(piece_of[labels], return_inverse=True)[1]))
+
+
+def _mapped(pool: ThreadPoolExecutor, work: Callable[[Job], Result], jobs: Iterable[Job]) -> list[Result]:
+    """The results in the order of the jobs, whichever thread finished first."""
+    return list(pool.map(work, jobs))
+
+
+def _members(labels: Labels) -> Iterator[NDArray[np.int64]]:
+    """The rows of each label."""
+    order = np.argsort(labels, kind="stable")
+    yield from np.split(order, np.cumsum(np.bincount(labels))[:-1])
+
+
+def _joined(labels: Labels, groups: list[NDArray[np.int64]], found: list[Labels]) -> Labels:
+    """The labels of all pieces, those of one after those of the other."""
+    joined, first = np.empty(len(labels), np.int64), 0
+    for rows, own in zip(groups, found, strict=True):
+        joined[rows] = own + first
+        first += int(own.max()) + 1
+    return Partition.of(joined).labels

@@ -1,0 +1,89 @@
+"""Rows, the boxes around them, and what they lose."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.kernels.closeness import YES, Rules, Scratch, judge
+from tclose.kernels.compile import kernel
+from tclose.kernels.costs import Costs, span_cost
+from tclose.kernels.soft import Gauge, Soft
+
+Places = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+FAR = 2**31 - 1
+
+
+class Task(NamedTuple):
+    """The rows and what is asked of them."""
+
+    rows: Places  # of each row its places, its codes, and its codes among the values of `soft`
+    weights: Floats  # of each axis
+    k: int
+    costs: Costs
+    rules: Rules
+    soft: Soft
+
+
+class Tools(NamedTuple):
+    """Room of one thread."""
+
+    scratch: Scratch
+    gauge: Gauge
+    other: Gauge
+
+
+@kernel
+def empty(low: Places, high: Places) -> None:
+    """A box around nothing."""
+    for axis in range(len(low)):
+        low[axis], high[axis] = FAR, -1
+
+
+@kernel
+def widen(task: Task, row: int, low: Places, high: Places) -> None:
+    """Take a row into a box."""
+    for axis in range(len(low)):
+        place = task.rows[row, axis]
+        low[axis] = min(low[axis], place)
+        high[axis] = max(high[axis], place)
+
+
+@kernel
+def box_loss(task: Task, low: Places, high: Places) -> float:
+    """The loss of a row in a class with this box."""
+    total = 0.0
+    for axis in range(len(low)):
+        total += task.weights[axis] * span_cost(task.costs, axis, low[axis], high[axis])
+    return total
+
+
+@kernel
+def loss_with(task: Task, row: int, low: Places, high: Places) -> float:
+    """The same if the row is in it too."""
+    total = 0.0
+    for axis in range(len(low)):
+        place = task.rows[row, axis]
+        total += task.weights[axis] * span_cost(task.costs, axis, min(low[axis], place), max(high[axis], place))
+    return total
+
+
+@kernel
+def holds(task: Task, members: Integers, n: int, scratch: Scratch) -> bool:
+    """Are these rows close and diverse? What is not sure is not held."""
+    first = len(task.weights)
+    for attribute in range(len(task.rules.table)):
+        distinct = 0
+        for place in range(n):
+            code = task.rows[members[place], first + attribute]
+            if scratch.counts[code] == 0:
+                scratch.touched[distinct] = code
+                distinct += 1
+            scratch.counts[code] += 1
+        if judge(task.rules, attribute, scratch, distinct, n) != YES:
+            return False
+    return True

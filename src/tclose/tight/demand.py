@@ -1,0 +1,157 @@
+"""What is asked, so that kernels decide it alone: nothing looser, and at most a trifle stricter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distances import Line, Matrix, Tree
+from tclose.distances.matrix import GAP
+from tclose.encode import Domain
+from tclose.requirement import LARGEST, Attribute, Requirement
+from tclose.sabre.buckets import nodes_of_matrix
+from tclose.schema_columns import Diversity
+
+if TYPE_CHECKING:
+    from tclose.kernels.soft import Soft
+
+Integers = NDArray[np.int64]
+MOST_VALUES = 256  # of an attribute while searching: neighbouring ones are taken together
+STEP = 10**6  # fractions too long for the kernels are rounded to such parts, to the strict side
+
+
+def decidable(requirement: Requirement) -> Requirement:
+    """The requirement without what kernels would have to ask about.
+
+    A matrix becomes the tree of its values joined by complete linkage, whose distances are never
+    smaller; long fractions are rounded to the strict side.
+    """
+    return replace(requirement, attributes=tuple(_decidable(each) for each in requirement.attributes))
+
+
+def _decidable(attribute: Attribute) -> Attribute:
+    t, domain = attribute.t, attribute.domain
+    if t is not None and isinstance(domain.form, Matrix):
+        t = max(t - 2 * Fraction(GAP), Fraction(0))
+        domain = Domain(domain.column, _tree_of_matrix(domain.form, attribute.reference), domain.missing)
+    if t is not None and max(t.as_integer_ratio()) > LARGEST:
+        t = Fraction(math.floor(t * STEP), STEP)
+    asked = attribute.l
+    if asked is not None:
+        frequency, recursive = asked.frequency, asked.recursive
+        if frequency is not None and max(frequency.as_integer_ratio()) > LARGEST:
+            frequency = Fraction(math.ceil(frequency * STEP), STEP)
+        if recursive is not None and max(recursive[0].as_integer_ratio()) > LARGEST:
+            recursive = Fraction(math.floor(recursive[0] * STEP), STEP), recursive[1]
+        asked = Diversity(asked.distinct, asked.entropy, frequency, recursive)
+    return Attribute(domain, attribute.reference, t, asked)
+
+
+def _tree_of_matrix(matrix: Matrix, counts: Integers) -> Tree:
+    """The tree of complete linkage over the values that occur."""
+    nodes = nodes_of_matrix(matrix, counts)
+    depths = np.zeros(len(nodes.parents), np.int64)
+    for node in range(1, len(depths)):
+        depths[node] = depths[nodes.parents[node]] + 1
+    paths = np.full((len(counts), max(int(depths.max()), 1)), -1, np.int32)
+    for leaf in np.flatnonzero(nodes.values >= 0):
+        node, place = int(leaf), 0
+        while node > 0:
+            paths[nodes.values[leaf], place] = node
+            node, place = int(nodes.parents[node]), place + 1
+    weights = np.where(nodes.parents < 0, 0, nodes.heights[nodes.parents] - nodes.heights)
+    return Tree(paths, nodes.parents.astype(np.int32), weights, 2 * nodes.height)
+
+
+@dataclass(frozen=True, eq=False)
+class Softened:
+    """All attributes as `kernels.soft` takes them.
+
+    Attributes
+    ----------
+    soft
+        For the kernels.
+    values
+        For each attribute the value, numbered through all of them, of each code.
+    """
+
+    soft: Soft
+    values: tuple[NDArray[np.int32], ...]
+
+
+def soften(requirement: Requirement) -> Softened:
+    """Lay the attributes side by side."""
+    from tclose.kernels.soft import Soft
+
+    edges, weights, shares, values = [np.zeros((0, 3), np.int64)], [np.zeros(0)], [np.zeros(0)], []
+    n_values = 0
+    for number, attribute in enumerate(requirement.attributes):
+        of_code, low, high, weight = _runs(attribute)
+        rows = np.bincount(of_code, weights=attribute.reference, minlength=int(of_code.max(initial=0)) + 1)
+        below = np.concatenate([[0.0], np.cumsum(rows)]) / max(requirement.n, 1)
+        if attribute.t is not None:
+            edges.append(np.stack([low + n_values, high + n_values, np.full(len(low), number)], axis=1))
+            weights.append(weight / max(float(attribute.t), 1e-9))
+            shares.append(below[high] - below[low])
+        values.append((of_code + n_values).astype(np.int32))
+        n_values += len(rows)
+    return Softened(
+        Soft(np.concatenate(edges), np.concatenate(weights), np.concatenate(shares), n_values), tuple(values)
+    )
+
+
+def _runs(attribute: Attribute) -> tuple[Integers, Integers, Integers, NDArray[np.float64]]:
+    """The value of each code, and the edges of the distance: first value, the one after the last, and weight."""
+    form, reference = attribute.domain.form, attribute.reference
+    if isinstance(form, Line):
+        of_code = _binned(reference) if form.size > MOST_VALUES else np.arange(form.size)
+        rows = np.maximum(np.bincount(of_code, weights=reference), 1e-9)
+        middles = np.bincount(of_code, weights=form.positions * np.maximum(reference, 1e-9 / form.size)) / rows
+        high = np.arange(1, len(rows))
+        return of_code, np.zeros_like(high), high, np.maximum(np.diff(middles), 0) / form.span
+    assert isinstance(form, Tree)
+    return _tree_runs(form, reference)
+
+
+def _binned(reference: Integers) -> Integers:
+    """Neighbouring codes together, so that all bins have about as many rows."""
+    share = (np.cumsum(reference) - reference / 2) / max(int(reference.sum()), 1)
+    return np.unique(np.minimum((share * MOST_VALUES).astype(np.int64), MOST_VALUES - 1), return_inverse=True)[1]
+
+
+def _tree_runs(tree: Tree, reference: Integers) -> tuple[Integers, Integers, Integers, NDArray[np.float64]]:
+    """Leaves in the order of nodes, so that each node's are a run; too many are cut off at a level."""
+    depth = tree.paths.shape[1]
+    lengths = (tree.paths >= 0).sum(axis=1)
+    level = depth
+    while level > 1 and len(np.unique(_ancestors(tree, lengths, level))) > MOST_VALUES:
+        level -= 1
+    nodes = _ancestors(tree, lengths, level)
+    found, of_code = np.unique(nodes, return_inverse=True)
+    if len(found) > MOST_VALUES:  # even the highest are too many: the rarest become one
+        rows = np.bincount(of_code, weights=reference)
+        rank = np.empty(len(found), np.int64)
+        rank[np.argsort(-rows, kind="stable")] = np.arange(len(found))
+        of_code = np.minimum(rank, MOST_VALUES - 1)[of_code]
+    low: dict[int, int] = {}
+    high: dict[int, int] = {}
+    for code, value in enumerate(of_code.tolist()):
+        for above in range(1, min(level, int(lengths[code])) + 1):
+            node = int(tree.paths[code, lengths[code] - above])
+            low[node], high[node] = min(low.get(node, value), value), max(high.get(node, value), value)
+    kept = [node for node in low if tree.weights[node] > 0]
+    weights = tree.weights[kept] / tree.denominator if kept else np.zeros(0)
+    ends = np.array([(low[node], high[node] + 1) for node in kept], np.int64).reshape(-1, 2)
+    distinct = np.unique(ends, axis=0, return_index=True)[1] if len(found) > MOST_VALUES else np.arange(len(kept))
+    return of_code, ends[distinct, 0], ends[distinct, 1], weights[distinct]
+
+
+def _ancestors(tree: Tree, lengths: Integers, level: int) -> Integers:
+    """Of each leaf the node `level` steps below the root, or itself."""
+    place = np.maximum(lengths - level, 0)
+    return tree.paths[np.arange(len(lengths)), place].astype(np.int64)
