@@ -12,6 +12,7 @@ from tclose.algorithms.incognito import Incognito
 from tclose.algorithms.mondrian import Mondrian
 from tclose.algorithms.sabre_ak import SabreAK
 from tclose.algorithms.sabre_knn import SabreKNN
+from tclose.algorithms.tight import Tight
 from tclose.encode import EncodedTable
 from tclose.errors import SchemaError
 from tclose.partition import Control, Partition
@@ -54,13 +55,14 @@ class Algorithm(Protocol):
 
 
 REGISTRY: dict[str, type[Algorithm]] = {
+    Tight.name: Tight,
     Mondrian.name: Mondrian,
     Incognito.name: Incognito,
     SabreAK.name: SabreAK,
     SabreKNN.name: SabreKNN,
 }
 
-DEFAULT = Mondrian.name
+DEFAULT = Tight.name
 
 
 def find(method: str | Algorithm, options: Mapping[str, str] | None = None) -> Algorithm:
@@ -110,7 +112,7 @@ def methods() -> list[dict[str, str]]:
     Examples
     --------
     >>> [method["name"] for method in methods()]
-    ['mondrian', 'incognito', 'sabre-ak', 'sabre-knn']
+    ['tight', 'mondrian', 'incognito', 'sabre-ak', 'sabre-knn']
     """
     return [
         {

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.closeness import YES, Rules, Scratch, judge
-from tclose.kernels.compile import kernel
+from tclose.kernels.compile import inner
 from tclose.kernels.costs import Costs, span_cost
 from tclose.kernels.soft import Gauge, Soft
 
@@ -37,14 +37,14 @@ class Tools(NamedTuple):
     other: Gauge
 
 
-@kernel
+@inner
 def empty(low: Places, high: Places) -> None:
     """A box around nothing."""
     for axis in range(len(low)):
         low[axis], high[axis] = FAR, -1
 
 
-@kernel
+@inner
 def widen(task: Task, row: int, low: Places, high: Places) -> None:
     """Take a row into a box."""
     for axis in range(len(low)):
@@ -53,7 +53,7 @@ def widen(task: Task, row: int, low: Places, high: Places) -> None:
         high[axis] = max(high[axis], place)
 
 
-@kernel
+@inner
 def box_loss(task: Task, low: Places, high: Places) -> float:
     """The loss of a row in a class with this box."""
     total = 0.0
@@ -62,7 +62,7 @@ def box_loss(task: Task, low: Places, high: Places) -> float:
     return total
 
 
-@kernel
+@inner
 def loss_with(task: Task, row: int, low: Places, high: Places) -> float:
     """The same if the row is in it too."""
     total = 0.0
@@ -72,7 +72,7 @@ def loss_with(task: Task, row: int, low: Places, high: Places) -> float:
     return total
 
 
-@kernel
+@inner
 def holds(task: Task, members: Integers, n: int, scratch: Scratch) -> bool:
     """Are these rows close and diverse? What is not sure is not held."""
     first = len(task.weights)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import types
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -19,13 +21,34 @@ def _stamp() -> tuple[tuple[str, int, int], ...]:
 STAMP = _stamp()
 
 
+def _call_template(original: Callable[..., Any], args: Any, kws: Any) -> Any:
+    """What a kernel is called with by another, a constant counting as any number.
+
+    Otherwise it is compiled once more for every constant, and for every variable that is one at
+    first (`found = 0`), which takes longer than all else.
+    """
+    any_number: Any = types.unliteral
+    return original(tuple(map(any_number, args)), {name: any_number(kind) for name, kind in kws.items()})
+
+
 def kernel(function: Function) -> Function:
     """Compile on first use, without the interpreter's lock, and keep the machine code on disk.
 
     The compiler's cache only notices changes to the file a kernel stands in. Kernels call each
     other across files, so its stamp is widened to all of them.
     """
-    compiled: Any = numba.njit(cache=True, nogil=True)(function)
+    return _compiled(function)
+
+
+def inner(function: Function) -> Function:
+    """The same for what only kernels call: no way in from Python is compiled, which for tuples of arrays takes long."""
+    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def _compiled(function: Function, **options: bool) -> Function:
+    compile_: Any = numba.njit
+    compiled = compile_(cache=True, nogil=True, error_model="numpy", **options)(function)
     if hasattr(compiled, "_cache"):  # it has none where NUMBA_DISABLE_JIT is set
         compiled._cache._cache_file._source_stamp = STAMP
+        compiled.get_call_template = partial(_call_template, compiled.get_call_template)
     return cast(Function, compiled)

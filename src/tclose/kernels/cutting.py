@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.boxes import Task, Tools, box_loss, empty, holds, loss_with, widen
-from tclose.kernels.compile import kernel
+from tclose.kernels.compile import inner, kernel
 from tclose.kernels.soft import measure
 from tclose.kernels.sorting import sort_by
 
@@ -36,7 +36,7 @@ class Cuts(NamedTuple):
     key: Floats
 
 
-@kernel
+@inner
 def places_of(task: Task, members: Integers, n: int, axis: int, low: int, high: int, cuts: Cuts) -> int:
     """Count the rows at each place of an axis; returns how many places occur, listed in order."""
     found = 0
@@ -61,7 +61,7 @@ def places_of(task: Task, members: Integers, n: int, axis: int, low: int, high: 
     return found
 
 
-@kernel
+@inner
 def find_cuts(task: Task, members: Integers, n: int, cuts: Cuts) -> tuple[int, float]:
     """All cuts with k rows on both sides, and what each saves; returns how many, and what the class costs."""
     n_axes, k = len(task.weights), task.k
@@ -105,7 +105,7 @@ def find_cuts(task: Task, members: Integers, n: int, cuts: Cuts) -> tuple[int, f
     return n_cuts, total
 
 
-@kernel
+@inner
 def limit(size: int, k: int, n_all: int, slack: float) -> float:
     """How much of t a class of this size may use: the larger, the less, so that some is left for its parts."""
     if slack <= 0 or size <= 2 * k:
@@ -113,7 +113,7 @@ def limit(size: int, k: int, n_all: int, slack: float) -> float:
     return 1.0 - slack * min(math.log(size / (2 * k)) / math.log(max(n_all / (2 * k), 1.5)), 1.0)
 
 
-@kernel
+@inner
 def tally(task: Task, members: Integers, n: int, sides: NDArray[np.int8], counts: Integers, sizes: Integers) -> None:
     """Count the values of `soft` on both sides."""
     first = len(task.weights) + len(task.rules.table)
@@ -128,7 +128,7 @@ def tally(task: Task, members: Integers, n: int, sides: NDArray[np.int8], counts
             counts[side, task.rows[members[each], first + attribute]] += 1
 
 
-@kernel
+@inner
 def sides_cost(task: Task, members: Integers, n: int, sides: NDArray[np.int8]) -> float:
     """What both sides cost together."""
     n_axes = len(task.weights)
@@ -145,7 +145,7 @@ def sides_cost(task: Task, members: Integers, n: int, sides: NDArray[np.int8]) -
     return total
 
 
-@kernel
+@inner
 def mend(
     task: Task, members: Integers, n: int, sides: NDArray[np.int8], only: int, n_all: int, slack: float, tools: Tools
 ) -> bool:
@@ -206,7 +206,7 @@ def mend(
     return False
 
 
-@kernel
+@inner
 def line_up(task: Task, members: Integers, n: int, sides: NDArray[np.int8]) -> tuple[Integers, Integers]:
     """For each attribute, side and value the rows from the one that adds least to the other side's box on."""
     n_axes, n_attributes = len(task.weights), len(task.rules.table)
@@ -234,7 +234,7 @@ def line_up(task: Task, members: Integers, n: int, sides: NDArray[np.int8]) -> t
     return heads, following
 
 
-@kernel
+@inner
 def both_hold(task: Task, members: Integers, n: int, sides: NDArray[np.int8], room: Integers, tools: Tools) -> bool:
     """Is each side close and diverse, exactly?"""
     for side in range(2):
@@ -248,7 +248,7 @@ def both_hold(task: Task, members: Integers, n: int, sides: NDArray[np.int8], ro
     return True
 
 
-@kernel
+@inner
 def best_cut(
     task: Task, members: Integers, n: int, n_all: int, slack: float, n_checks: int, n_mends: int, cuts: Cuts,
     tools: Tools, sides: NDArray[np.int8], trial: NDArray[np.int8],
@@ -299,7 +299,7 @@ def best_cut(
     return most if most > 1e-9 else 0.0
 
 
-@kernel
+@inner
 def divide(members: Integers, start: int, stop: int, sides: NDArray[np.int8], room: Integers) -> int:
     """Bring the rows of the left side before the others, both in order; returns where the others begin."""
     left, right = start, 0

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.boxes import FAR, Task, Tools, box_loss, holds, loss_with
-from tclose.kernels.compile import kernel
+from tclose.kernels.compile import inner, kernel
 from tclose.kernels.costs import span_cost
 
 # Columns of the table of classes: its rows, the first of them, and when it last changed.
@@ -39,7 +39,7 @@ class Paths(NamedTuple):
     places: Integers  # of each row in each order
 
 
-@kernel
+@inner
 def refresh(task: Task, classes: Classes, number: int) -> None:
     """Find the box of a class anew, and its loss."""
     n_axes, ends = len(task.weights), classes.ends[number]
@@ -69,7 +69,7 @@ def refresh(task: Task, classes: Classes, number: int) -> None:
     classes.loss[number] = total
 
 
-@kernel
+@inner
 def put(classes: Classes, row: int, number: int) -> None:
     """Put a row that is in no class into one."""
     head = classes.table[number, HEAD]
@@ -89,7 +89,7 @@ def fill(task: Task, classes: Classes, labels: Integers, n_classes: int) -> None
         refresh(task, classes, number)
 
 
-@kernel
+@inner
 def transfer(classes: Classes, row: int, number: int) -> None:
     """Move a row to another class."""
     before, after = classes.rows[row, BEFORE], classes.rows[row, NEXT]
@@ -103,7 +103,7 @@ def transfer(classes: Classes, row: int, number: int) -> None:
     put(classes, row, number)
 
 
-@kernel
+@inner
 def without(task: Task, classes: Classes, row: int, low: Places, high: Places) -> None:
     """The box of a row's class if the row were not there."""
     ends = classes.ends[classes.rows[row, CLASS]]
@@ -115,7 +115,7 @@ def without(task: Task, classes: Classes, row: int, low: Places, high: Places) -
         high[axis] = ends[axis, SECOND_HIGH] if lone_high else ends[axis, HIGH]
 
 
-@kernel
+@inner
 def stays_close(
     task: Task, classes: Classes, number: int, minus: int, plus: int, members: Integers, tools: Tools
 ) -> bool:
@@ -132,7 +132,7 @@ def stays_close(
     return bool(holds(task, members, n, tools.scratch))
 
 
-@kernel
+@inner
 def neighbours(
     classes: Classes, paths: Paths, row: int, reach: int, marks: Integers, found: Integers
 ) -> tuple[int, bool]:
@@ -153,7 +153,7 @@ def neighbours(
     return n, fresh
 
 
-@kernel
+@inner
 def try_move(
     task: Task, classes: Classes, row: int, lost: float, found: Integers, n: int, gains: Floats, members: Integers,
     tools: Tools,
@@ -186,7 +186,7 @@ def try_move(
     return -1
 
 
-@kernel
+@inner
 def alike(task: Task, row: int, other: int) -> bool:
     """Whether two rows have the same sensitive values."""
     for column in range(len(task.weights), len(task.weights) + len(task.rules.table)):
@@ -195,7 +195,7 @@ def alike(task: Task, row: int, other: int) -> bool:
     return True
 
 
-@kernel
+@inner
 def try_swap(
     task: Task, classes: Classes, row: int, low: Places, high: Places, found: Integers, n: int, members: Integers,
     tools: Tools,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.boxes import Task, Tools, empty, holds, loss_with, widen
-from tclose.kernels.compile import kernel
+from tclose.kernels.compile import inner, kernel
 from tclose.kernels.cutting import N_CLASSES, N_STACK, Cuts, split
 from tclose.kernels.moving import CHANGED, CLASS, HEAD, NEXT, SIZE, Classes, Paths, put, refresh
 from tclose.kernels.random import Random, draw
@@ -36,7 +36,7 @@ class Plot(NamedTuple):
     trial: NDArray[np.int8]
 
 
-@kernel
+@inner
 def pick(classes: Classes, paths: Paths, plot: Plot, wanted: int, chosen: Integers, random: Random) -> tuple[int, int]:
     """Some classes around a random row that fit on the plot; returns how many, and their rows."""
     n, most = paths.orders.shape[1], len(plot.members)
@@ -62,7 +62,7 @@ def pick(classes: Classes, paths: Paths, plot: Plot, wanted: int, chosen: Intege
     return n_chosen, size
 
 
-@kernel
+@inner
 def grow(task: Task, plot: Plot, n: int, part: int, seed: int, pull: float, tools: Tools) -> tuple[int, float]:
     """One class around a row, of those that have none yet; returns its rows and loss, or 0 rows if it comes to nothing.
 
@@ -101,7 +101,7 @@ def grow(task: Task, plot: Plot, n: int, part: int, seed: int, pull: float, tool
         row = best
 
 
-@kernel
+@inner
 def hand_out(task: Task, plot: Plot, n: int, n_parts: int, total: float, most: float, tools: Tools) -> float:
     """Give each row that is left over to the class where it adds least and which stays close; returns the cost."""
     first = len(task.weights) + len(task.rules.table)
@@ -132,7 +132,7 @@ def hand_out(task: Task, plot: Plot, n: int, n_parts: int, total: float, most: f
     return total
 
 
-@kernel
+@inner
 def regrow(task: Task, plot: Plot, n: int, most: float, random: Random, tools: Tools) -> tuple[int, float]:
     """Grow classes on the plot around random rows, or each around the row farthest from the last; below a cost."""
     pull = 0.05 * math.exp(draw(random, 1000) / 1000 * math.log(60.0))
@@ -169,7 +169,7 @@ def regrow(task: Task, plot: Plot, n: int, most: float, random: Random, tools: T
     return n_parts, hand_out(task, plot, n, n_parts, total, most, tools)
 
 
-@kernel
+@inner
 def cut_up(task: Task, plot: Plot, n: int, state: Integers, cuts: Cuts, tools: Tools) -> tuple[int, float]:
     """Take the rows on the plot as one class and split it; returns the classes and their cost."""
     if not holds(task, plot.members, n, tools.scratch):
@@ -192,7 +192,7 @@ def cut_up(task: Task, plot: Plot, n: int, state: Integers, cuts: Cuts, tools: T
     return n_parts, total
 
 
-@kernel
+@inner
 def all_hold(task: Task, plot: Plot, n: int, n_parts: int, room: Integers, tools: Tools) -> bool:
     """Is every new class close and diverse, exactly?"""
     for part in range(n_parts):
@@ -206,7 +206,7 @@ def all_hold(task: Task, plot: Plot, n: int, n_parts: int, room: Integers, tools
     return True
 
 
-@kernel
+@inner
 def replace(
     task: Task, classes: Classes, plot: Plot, n: int, n_parts: int, chosen: Integers, n_chosen: int, free: Integers
 ) -> None:

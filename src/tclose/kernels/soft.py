@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.compile import kernel
+from tclose.kernels.compile import inner
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -33,7 +33,7 @@ class Gauge(NamedTuple):
     ratios: Floats  # of each attribute: distance over t
 
 
-@kernel
+@inner
 def measure(soft: Soft, counts: Integers, size: int, gauge: Gauge) -> float:
     """The largest distance over t: sum over edges of w |c(e) / s - P(e)|.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.compile import kernel
+from tclose.kernels.compile import inner
 
 Integers = NDArray[np.int64]
 
 
-@kernel
+@inner
 def sort_by(keys: NDArray[np.float64], order: Integers, room: Integers, n: int) -> None:
     """Make order[:n] the places of keys[:n] from the least on, equal ones as they were (a merge sort)."""
     run = 8

@@ -93,7 +93,8 @@ class Piece:
         from tclose.kernels import cutting as kernels
 
         n = len(self.table)
-        members = np.random.default_rng(0).permutation(n)
+        # In no order: of rows that are equally good to move the first go, and they should not all lie in one corner.
+        members = np.random.default_rng(n).permutation(n)
         most = n // self.task.k + 3
         stack, starts, state = np.zeros((most, 2), np.int64), np.empty(most, np.int64), np.array([1, 0])
         stack[0, 1] = n
