@@ -9,6 +9,7 @@ import pytest
 
 from tclose.metrics.classes import Tally
 from tclose.metrics.divergence import divergence
+from tests.seeds import for_seeds
 
 
 def by_definition(labels: list[int], codes: list[int], size: int) -> tuple[float, int, float]:
@@ -26,7 +27,7 @@ def by_definition(labels: list[int], codes: list[int], size: int) -> tuple[float
     return tuple(max(column) for column in zip(*found, strict=True))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_seeds(60)
 def test_random_classes(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, size = int(rng.integers(1, 40)), int(rng.integers(1, 7))

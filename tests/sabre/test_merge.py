@@ -18,6 +18,7 @@ from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
 from tclose.sabre.merge import _classes, merge
 from tests.algorithms.test_mondrian import random_case
+from tests.seeds import for_seeds
 
 Labels = NDArray[np.int64]
 
@@ -52,7 +53,7 @@ def chains(table: EncodedTable, requirement: Requirement, labels: Labels) -> NDA
     return classes.table
 
 
-@pytest.mark.parametrize("seed", range(150))
+@for_seeds(150)
 def test_every_step_adds_least(seed: int) -> None:
     table, requirement, labels = random_start(seed)
     if not is_whole_diverse(table, requirement):
@@ -83,7 +84,7 @@ def test_every_step_adds_least(seed: int) -> None:
     }
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_seeds(60)
 def test_stopped_early_all_classes_hold_nevertheless(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tclose.sabre.merge.BUDGET", 1)
     table, requirement, labels = random_start(seed)

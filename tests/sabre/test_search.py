@@ -25,6 +25,7 @@ from tclose.sabre.buckets import bucketize
 from tclose.schema import Schema
 from tclose.testing import run
 from tests.algorithms.test_mondrian import random_case
+from tests.seeds import for_seeds
 
 OPTIONS: list[dict[str, Any]] = [
     {}, {"bound": "largest"}, {"search_budget": True}, {"try_first": True}, {"first": "pay"},
@@ -45,7 +46,7 @@ def check(table: EncodedTable, requirement: Requirement, partition: Partition) -
 
 
 @METHODS
-@pytest.mark.parametrize("seed", range(60))
+@for_seeds(60)
 def test_random_tables(method: Any, seed: int) -> None:
     table, requirement = random_case(seed)
     options = OPTIONS[seed % len(OPTIONS)]

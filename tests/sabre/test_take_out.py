@@ -21,6 +21,7 @@ from tclose.sabre.nearest import take_nearest
 from tclose.sabre.sizes import ClassSizes, class_sizes
 from tclose.schema import Schema
 from tests.oracles import sabre as oracle
+from tests.seeds import for_seeds
 
 Run = tuple[EncodedTable, Buckets, NDArray[np.int32], ClassSizes]
 
@@ -64,7 +65,7 @@ def sixteenths(table: EncodedTable) -> list[tuple[int, ...]]:
     return [tuple(map(int, point)) for point in np.stack(columns, axis=1)]
 
 
-@pytest.mark.parametrize("seed", range(120))
+@for_seeds(120)
 def test_the_exact_neighbours_are_the_nearest(seed: int) -> None:
     table, _, owners, sizes = random_run(seed)
     labels, seeds = take_nearest(table, owners, sizes, seed, Control())
@@ -74,7 +75,7 @@ def test_the_exact_neighbours_are_the_nearest(seed: int) -> None:
     check_sizes(labels, owners, sizes)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@for_seeds(120)
 def test_the_approximate_neighbours_are_the_next_along_the_curve(seed: int) -> None:
     table, buckets, owners, sizes = random_run(seed)
     labels, seeds = take_along(table, owners, sizes, seed, Control())
