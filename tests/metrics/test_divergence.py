@@ -45,6 +45,15 @@ def test_a_class_like_the_table_is_at_0() -> None:
     assert told.as_dict() == {"euclidean": 0.0, "hamming": 0, "jensen_shannon": 0.0}
 
 
+@pytest.mark.parametrize("values", [3, 7, 10, 49])
+def test_classes_like_the_table_are_at_exactly_0(values: int) -> None:
+    """Also where shares are no binary fractions, and sums of them round."""
+    codes = np.concatenate([np.full(place + 1, place, np.int32) for place in range(values)])
+    labels = np.repeat(np.arange(3), len(codes))
+    told = divergence(Tally.of(labels, np.tile(codes, 3), values))
+    assert told.as_dict() == {"euclidean": 0.0, "hamming": 0, "jensen_shannon": 0.0}
+
+
 def test_nothing_in_common_is_farthest() -> None:
     labels, codes = np.array([0] * 999 + [1]), np.array([0] * 999 + [1], np.int32)
     told = divergence(Tally.of(labels, codes, 2))
