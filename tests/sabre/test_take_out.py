@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -11,14 +12,15 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
+from tclose.datasets import census
 from tclose.encode import EncodedTable, encode
 from tclose.frames import read
 from tclose.partition import Control
-from tclose.sabre.along import looks, take_along
+from tclose.sabre.along import take_along
 from tclose.sabre.buckets import Buckets, bucketize
 from tclose.sabre.curve import hilbert_keys, key_bits
 from tclose.sabre.nearest import take_nearest
-from tclose.sabre.sizes import ClassSizes, class_sizes
+from tclose.sabre.sizes import ClassSizes, class_sizes, looks
 from tclose.schema import Schema
 from tests.oracles import sabre as oracle
 from tests.seeds import for_seeds
@@ -84,6 +86,36 @@ def test_the_approximate_neighbours_are_the_next_along_the_curve(seed: int) -> N
     found = oracle.take_out_is_nearest(keys, owners.tolist(), classes_of(labels, seeds), oracle.key_gap)
     assert found is None
     check_sizes(labels, owners, sizes)
+
+
+@for_seeds(12)
+def test_large_classes_take_the_nearest_too(seed: int) -> None:
+    """A few classes of hundreds of rows, of one bucket and of two; the last takes all that is left."""
+    table, _, _, _ = random_run(seed, 900)
+    n = len(table)
+    owners = np.arange(n, dtype=np.int32) % (1 + seed % 2)
+    counts = np.bincount(owners)
+    first, second = counts // 2, counts // 3
+    kinds = np.array([kind for kind in (first, second, counts - first - second) if kind.any()])
+    sizes = ClassSizes(kinds, np.arange(len(kinds), dtype=np.int32))
+    labels, seeds = take_nearest(table, owners, sizes, seed, Control())
+    found = oracle.take_out_is_nearest(
+        sixteenths(table), owners.tolist(), classes_of(labels, seeds), oracle.squared_euclidean
+    )
+    assert found is None
+    check_sizes(labels, owners, sizes)
+
+
+def test_one_class_of_very_many_rows_is_quick() -> None:
+    """Whether all of a bucket are taken or all but one: inserting into a sorted list took 15 s here."""
+    frame, schema = census(160_000, seed=1)
+    table, owners = encode(read(frame), schema), np.zeros(160_000, np.int32)
+    for kinds in ([[160_000]], [[159_999], [1]]):
+        started = clock.process_time()
+        sizes = ClassSizes(np.array(kinds), np.arange(len(kinds), dtype=np.int32))
+        labels, _ = take_nearest(table, owners, sizes, 1, Control())
+        assert np.bincount(labels).tolist() == [kind[0] for kind in kinds]
+        assert clock.process_time() - started < 5
 
 
 def check_sizes(labels: NDArray[np.int64], owners: NDArray[np.int32], sizes: ClassSizes) -> None:
