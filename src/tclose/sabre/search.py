@@ -77,7 +77,7 @@ def partition(
     start: Partition | None,
 ) -> Partition:
     """Algorithm SABRE; of several ways to try, the one of least loss, or `start` if that loses no more."""
-    requirement.check_whole(len(table))
+    requirement.check_whole(table)
     seed = int(rng.integers(2**63))
     best, least = start, np.inf if start is None else table.loss(start.labels)
     plans = list(_plans(table, requirement, options))
