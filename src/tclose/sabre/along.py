@@ -21,7 +21,7 @@ def take_along(
 
     Bucket, key and row number of a row are packed into one word, so that a plain sort of words
     does all. With 50 million rows and 7 quasi-identifiers that leaves 5 bits of the key to each:
-    on census(100_000) keys of 28 to 42 bits lose the same within 0.5 %.
+    on census(100_000) keys of 28, 35 and 42 bits lose the same within 1 %.
     """
     from tclose.kernels import take_along as kernels
 
