@@ -200,6 +200,13 @@ def _check_capable(algorithm: Algorithm, schema: Schema) -> None:
         raise SchemaError(
             f"'{algorithm.name}' does not guarantee {lacking}, which the schema asks. Use another method."
         )
+    first = getattr(algorithm, "first", None)  # SABRE's option that names a column
+    with_t = [sensitive.column for sensitive in schema.sensitive if sensitive.t is not None]
+    if first is not None and first not in with_t:
+        allowed = f"Allowed: {', '.join(repr(column) for column in with_t)}." if with_t else "The schema has none."
+        raise SchemaError(
+            f"'{algorithm.name}': option 'first' is '{first}', which is not a sensitive attribute with a t. {allowed}"
+        )
     if len(schema.sensitive) > 1 and not algorithm.several_sensitive:
         raise SchemaError(
             f"'{algorithm.name}' takes one sensitive attribute, and the schema has {len(schema.sensitive)}."

@@ -89,7 +89,7 @@ class Tight:
         start: Partition | None = None,
     ) -> Partition:
         """The best partition found, starting from `start` if that is better than what splitting gives."""
-        requirement.check_whole(len(table))
+        requirement.check_whole(table)
         if not requirement.holds(table.codes):
             raise InfeasibleError("Not even one class of all rows is close enough to the reference. Raise t.")
         run = _Run(table, decidable(requirement), EFFORTS[self.effort], control)
