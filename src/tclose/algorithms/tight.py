@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.encode import EncodedTable
-from tclose.errors import InfeasibleError, SchemaError
+from tclose.errors import SchemaError
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
 from tclose.sabre.curve import hilbert_keys, key_bits
@@ -90,8 +90,6 @@ class Tight:
     ) -> Partition:
         """The best partition found, starting from `start` if that is better than what splitting gives."""
         requirement.check_whole(table)
-        if not requirement.holds(table.codes):
-            raise InfeasibleError("Not even one class of all rows is close enough to the reference. Raise t.")
         run = _Run(table, decidable(requirement), EFFORTS[self.effort], control)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             labels = run.split(rng, pool)
