@@ -112,26 +112,33 @@ def test_more_effort_loses_less() -> None:
     assert fast < 0.8 * table.loss(run(Mondrian(), table, requirement).labels)
 
 
+def ends_after(reports: int) -> Control:
+    """A control that is ended at the i-th report, or before the first."""
+    heard: list[float] = []
+
+    def listen(loss: float | None, done: float | None) -> None:
+        assert loss is not None
+        assert done is None or 0 < done <= 1
+        heard.append(loss)
+        if len(heard) == reports:
+            control.end()
+
+    control = Control(listener=listen)
+    if reports == 0:
+        control.end()
+    return control
+
+
 @pytest.mark.parametrize("effort", EFFORTS)
 def test_stops_after_any_report(effort: str) -> None:
     table, requirement = prepare(*census(300, seed=2))
     losses: list[float] = []
     for reports in range(6):
-        left = [reports]
-
-        def listen(loss: float | None, done: float | None, left: list[int] = left) -> None:
-            assert loss is not None
-            assert done is None or 0 < done <= 1
-            left[0] -= 1
-            if left[0] <= 0:
-                control.end()
-
-        control = Control(listener=listen)
-        if reports == 0:
-            control.end()
+        control = ends_after(reports)
         partition = method(effort).partition(table, requirement, rng=np.random.default_rng(7), control=control)
         check(table, requirement, partition)
-        assert partition.facts == ({"stopped_early": True} if left[0] <= 0 else {})
+        assert partition.facts == ({"stopped_early": True} if control.stop else {})
+        assert control.stop or reports > (2 if effort == "fast" else 3)
         losses.append(table.loss(partition.labels))
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < losses[0]

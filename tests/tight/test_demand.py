@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tclose.distances import Form, Line, Tree
 from tclose.encode import Domain
 from tclose.hierarchy import Hierarchy
-from tclose.kernels.closeness import OTHER
 from tclose.kernels import soft as kernels
+from tclose.kernels.closeness import OTHER
 from tclose.requirement import Attribute, Requirement
 from tclose.schema_columns import Diversity
 from tclose.tight.demand import MOST_VALUES, Softened, decidable, soften
