@@ -1,0 +1,19 @@
+"""The one sort of all kernels against Python's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tclose.kernels import sorting
+from tests.tight.small_pieces import stop_compiling
+
+
+def test_sort_by_is_stable(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_compiling(monkeypatch)
+    rng = np.random.default_rng(4)
+    for n in [*range(40), 63, 64, 65, 127, 128, 129, 300]:
+        for keys in (rng.random(n + 5), rng.integers(0, 4, n + 5).astype(float), -np.arange(n + 5.0), np.zeros(n + 5)):
+            order, room = np.full(n + 5, -7), np.full(n + 5, -7)
+            sorting.sort_by(keys, order, room, n)
+            assert order.tolist() == [*sorted(range(n), key=keys.__getitem__), *[-7] * 5]
