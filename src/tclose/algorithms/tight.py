@@ -88,26 +88,13 @@ class Tight:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """The best partition found, starting from `start` if that is better than what splitting gives."""
+        """The best partition found; if `start` is better than that, what a search from there finds."""
         requirement.check_whole(table)
         run = _Run(table, decidable(requirement), EFFORTS[self.effort], control)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            labels = run.split(rng, pool)
-            least = table.loss(labels)
+            labels, least = run.search(run.split(rng, pool), rng, pool)
             if start is not None and table.loss(start.labels) <= least:
-                labels, least = start.labels, table.loss(start.labels)
-            control.report(loss=least)
-            for round_ in range(run.effort.rounds):
-                if control.stop:
-                    break
-                found = run.improve(labels, rng, pool, round_)
-                loss = table.loss(found)
-                saved = least - loss
-                if saved > 0:
-                    labels, least = found, loss
-                control.report(loss=least, done=(round_ + 1) / run.effort.rounds)
-                if saved <= run.effort.enough * least:
-                    break
+                labels, _ = run.search(start.labels, rng, pool)
         return Partition(labels, facts={"stopped_early": True} if control.stop else {})
 
 
@@ -156,6 +143,23 @@ class _Run:
 
         losses = _mapped(pool, loss, SLACKS)
         return [SLACKS[place] for place in np.argsort(losses, kind="stable")[: self.effort.slacks]]
+
+    def search(self, labels: Labels, rng: np.random.Generator, pool: ThreadPoolExecutor) -> tuple[Labels, float]:
+        """Improve classes round by round; returns the best, and its loss."""
+        least = self.table.loss(labels)
+        self.control.report(loss=least)
+        for number in range(self.effort.rounds):
+            if self.control.stop:
+                break
+            found = self.improve(labels, rng, pool, number)
+            loss = self.table.loss(found)
+            saved = least - loss
+            if saved > 0:
+                labels, least = found, loss
+            self.control.report(loss=least, done=(number + 1) / self.effort.rounds)
+            if saved <= self.effort.enough * least:
+                break
+        return labels, least
 
     def improve(self, labels: Labels, rng: np.random.Generator, pool: ThreadPoolExecutor, round_: int) -> Labels:
         """Cut the table into pieces of whole classes, and search each."""
