@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.compile import kernel
+from tclose.kernels.compile import inner, kernel
 from tclose.kernels.random import Random, draw
 
 Links = NDArray[np.int32]
@@ -52,7 +52,7 @@ def pack(words: Integers, owners: NDArray[np.int32], n_keys: int, n_rows: int) -
         words[row] = (((np.int64(owners[row]) << n_keys) | words[row]) << n_rows) | row
 
 
-@kernel
+@inner
 def draw_bucket(random: Random, sizes: Integers) -> int:
     """One of the buckets that a class takes rows from."""
     taking = 0
@@ -66,7 +66,7 @@ def draw_bucket(random: Random, sizes: Integers) -> int:
     return bucket
 
 
-@kernel
+@inner
 def find(links: Links, place: int) -> int:
     """The living place a link leads to; the way there is halved."""
     while links[place] != place:
@@ -75,7 +75,7 @@ def find(links: Links, place: int) -> int:
     return place
 
 
-@kernel
+@inner
 def compact(words: Integers, before: Links, after: Links, start: int, stop: int) -> int:
     """Move the living words of a bucket together; returns where they end."""
     end = start
@@ -89,7 +89,7 @@ def compact(words: Integers, before: Links, after: Links, start: int, stop: int)
     return end
 
 
-@kernel
+@inner
 def first_at_least(words: Integers, start: int, stop: int, word: int) -> int:
     """The first place whose word is not below this one."""
     while start < stop:
@@ -101,7 +101,7 @@ def first_at_least(words: Integers, start: int, stop: int, word: int) -> int:
     return start
 
 
-@kernel
+@inner
 def draw_place(after: Links, start: int, stop: int, random: Random) -> int:
     """A living place from `start` to `stop` - 1."""
     place = start + draw(random, stop - start)
@@ -110,7 +110,7 @@ def draw_place(after: Links, start: int, stop: int, random: Random) -> int:
     return place
 
 
-@kernel
+@inner
 def take_share(
     words: Integers, before: Links, after: Links, ends: tuple[int, int], sides: tuple[int, int], seed: Seed, size: int,
     taken: Integers, labels: Integers,

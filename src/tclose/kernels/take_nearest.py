@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.compile import kernel
+from tclose.kernels.compile import inner, kernel
 from tclose.kernels.random import Random, draw
 from tclose.kernels.take_along import draw_bucket
 
@@ -66,7 +66,7 @@ def build(index: Index, bucket: int) -> None:
             index.inside[root + node] = index.inside[root + 2 * node] + index.inside[root + 2 * node + 1]
 
 
-@kernel
+@inner
 def remove(index: Index, bucket: int, place: int) -> None:
     """Take one point out of its bucket and of every node above it."""
     index.alive[place] = False
@@ -77,7 +77,7 @@ def remove(index: Index, bucket: int, place: int) -> None:
         node >>= 1
 
 
-@kernel
+@inner
 def compact(index: Index, bucket: int) -> None:
     """Move the points still there together, and build their tree anew."""
     end = index.starts[bucket]
@@ -92,7 +92,7 @@ def compact(index: Index, bucket: int) -> None:
     build(index, bucket)
 
 
-@kernel
+@inner
 def box_distance(index: Index, node: int, point: Floats) -> float:
     """The square of the distance from a point to a node's box; infinite if nothing is left in it."""
     if index.inside[node] == 0:
@@ -105,7 +105,7 @@ def box_distance(index: Index, node: int, point: Floats) -> float:
     return total
 
 
-@kernel
+@inner
 def push(found: Integers, apart: Floats, n_found: int, place: int, distance: float) -> None:
     """Add a point to a heap of `n_found`, none nearer than those below it: the farthest comes first."""
     node = n_found
@@ -116,7 +116,7 @@ def push(found: Integers, apart: Floats, n_found: int, place: int, distance: flo
     found[node], apart[node] = place, distance
 
 
-@kernel
+@inner
 def replace_farthest(found: Integers, apart: Floats, n_found: int, place: int, distance: float) -> None:
     """Put a nearer point into the heap for the farthest."""
     node, below = 0, 1
@@ -130,7 +130,7 @@ def replace_farthest(found: Integers, apart: Floats, n_found: int, place: int, d
     found[node], apart[node] = place, distance
 
 
-@kernel
+@inner
 def all_living(index: Index, bucket: int, found: Integers) -> None:
     """The places of all points still there."""
     n_found = 0
@@ -140,7 +140,7 @@ def all_living(index: Index, bucket: int, found: Integers) -> None:
             n_found += 1
 
 
-@kernel
+@inner
 def nearest(
     index: Index, bucket: int, point: Floats, size: int, found: Integers, apart: Floats, stack: Integers, gaps: Floats
 ) -> None:
