@@ -98,7 +98,7 @@ def least_joint_loss(classes: Classes, number: int, node: int, costs: Costs, wei
     return joint_loss(classes.spans[number], classes.ends[node], costs, weights)
 
 
-@inner
+@kernel
 def nearest(classes: Classes, number: int, costs: Costs, weights: Floats) -> int:
     """The class whose union with this one adds least to the total cost; -1 if there is none.
 
