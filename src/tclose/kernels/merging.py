@@ -177,7 +177,7 @@ def holds(tally: Tally, size: int, rules: Rules, scratch: Scratch) -> int:
     return verdict
 
 
-@inner
+@kernel
 def join(classes: Classes, number: int, other: int, costs: Costs, weights: Floats) -> None:
     """Merge another class into this one."""
     n_axes = len(weights)
