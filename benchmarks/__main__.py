@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import assess, large, methods, million, mondrian, sabre, startup
+from benchmarks import assess, large, methods, million, mondrian, sabre, startup, sweep, tight
 from benchmarks.results import save, wait_for_quiet
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
@@ -18,6 +18,8 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "startup": startup.run,
     "mondrian": mondrian.run,
     "methods": methods.run,
+    "tight": tight.run,
+    "sweep": sweep.run,
     "sabre": sabre.run,
 }
 

@@ -1,7 +1,9 @@
-"""The Adult table as the ARX example set has it, from the shared data beside the repository."""
+"""The Adult table as the ARX example set has it, from the shared data beside the repository or in TCLOSE_DATA."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -9,7 +11,7 @@ import polars as pl
 from benchmarks.results import ROOT
 from tclose import Schema
 
-DATA = ROOT.parent / "shared" / "data"
+DATA = Path(os.environ.get("TCLOSE_DATA", ROOT.parent / "shared" / "data"))
 HIERARCHIES = DATA / "hierarchies" / "adult"
 AGE = {"kind": "numeric", "hierarchy": {"build": "intervals", "widths": [5, 10, 20]}}
 TABLE = DATA / "adult.csv.gz"

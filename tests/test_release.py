@@ -143,7 +143,7 @@ def test_the_certificate_has_what_it_must(release: Release) -> None:
     assert (told["reached"]["k"], told["reached"]["t"]) == (measured["k"], measured["t"])
     assert told["loss"] == release.loss
     assert (told["missing"], told["recode"]) == ("drop", "generalize")
-    assert told["method"]["name"] == "mondrian"
+    assert told["method"]["name"] == "tight"
     assert {"tclose", "numpy", "polars", "python"} <= set(told["versions"])
     assert told["columns"]["pay"]["bins"] == 4
     assert "bins" in told["columns"]["pay"]["guarantee"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json as jsonlib
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TcloseE
 
 if TYPE_CHECKING:
     from tclose.algorithms import Algorithm
+    from tclose.partition import Control
     from tclose.schema import Schema
 
 app = typer.Typer(
@@ -105,10 +107,10 @@ def anonymize(
     algorithm = _method(method, option or [])
     _check_targets([data, schema], output, record)
     settled = _override(Schema.load(schema), k, t or [])
-    with _progress() as tell:
+    with _progress() as tell, _stopped_by_interrupt() as control:
         release = anonymize(
             data, settled, method=algorithm, seed=seed, time=time, allow_single_class=allow_single_class,
-            show_values=show_values, progress=tell,
+            show_values=show_values, progress=tell, control=control,
         )  # fmt: skip
         tell("write", None, None)
         release.write(output, keep_order=keep_order, record=record)
@@ -254,6 +256,25 @@ def _override(schema: Schema, k: int | None, settings: list[str]) -> Schema:
         return replace(schema, sensitive=sensitive, k=schema.k if k is None else k)
     except SchemaError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+@contextmanager
+def _stopped_by_interrupt() -> Iterator[Control]:
+    """The first Ctrl-C asks the method to come back with the best it has; the next one ends the program."""
+    from tclose.partition import Control
+
+    control = Control()
+
+    def on_interrupt(*_signal: Any) -> None:
+        signal.signal(signal.SIGINT, before)
+        control.end()
+        _say("Stopping: the best found so far is checked and released. Press Ctrl-C again to give up.")
+
+    before = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield control
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -65,6 +65,10 @@ class Control:
     _started: float = field(default_factory=time.monotonic)
     _stopped: bool = False
 
+    def begin(self, seconds: float | None, listener: Callable[[float | None, float | None], None]) -> None:
+        """Count the time from now on."""
+        self.seconds, self.listener, self._started = seconds, listener, time.monotonic()
+
     def report(self, loss: float | None = None, done: float | None = None) -> None:
         """Tell how far the method is."""
         if self.listener is not None:

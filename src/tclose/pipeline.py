@@ -28,6 +28,8 @@ from tclose.schema import Schema
 from tclose.schema_columns import Quasi
 from tclose.verify import Measured, measure, verify
 
+SECONDS_TO_EXPLAIN = 20.0  # for each attribute by itself
+
 Listener = Callable[[str, float | None, float | None], None]
 
 
@@ -42,6 +44,7 @@ def anonymize(
     show_values: bool = False,
     progress: Listener | None = None,
     start: Partition | None = None,
+    control: Control | None = None,
     **keys: Any,
 ) -> Release:
     """Turn a table into a verified release.
@@ -67,6 +70,8 @@ def anonymize(
         Called with a stage, the loss so far and the share done.
     start
         A partition to improve on.
+    control
+        Another way to stop the method: after `control.end()`, from any thread, it comes back with the best it has.
 
     Raises
     ------
@@ -98,7 +103,8 @@ def anonymize(
     if start is not None and len(start.labels) != len(table):
         raise TableError(f"The start has {len(start.labels)} rows, and the table has {len(table)}.")
     with _stage("partition", seconds, tell):
-        control = Control(time, lambda loss, done: tell("partition", loss, done))
+        control = control or Control()
+        control.begin(time, lambda loss, done: tell("partition", loss, done))
         rng = np.random.default_rng(seed)
         partition = algorithm.partition(table, requirement, rng=rng, control=control, start=start)
         spans = table.spans(partition.labels, partition.n_classes)
@@ -108,7 +114,7 @@ def anonymize(
     with _stage("verify", seconds, tell):
         measured = _verified(frame, schema)
     if measured.classes == 1 and loss > 0 and not allow_single_class:
-        raise _useless(algorithm, table, requirement, time)
+        raise _useless(algorithm, table, requirement, partition)
     if loss > 0.5:
         warnings.warn(
             f"The release keeps its promise but loses {loss:.0%} of the information. Raise t, lower k, or use "
@@ -194,6 +200,13 @@ def _check_capable(algorithm: Algorithm, schema: Schema) -> None:
         raise SchemaError(
             f"'{algorithm.name}' does not guarantee {lacking}, which the schema asks. Use another method."
         )
+    first = getattr(algorithm, "first", None)  # SABRE's option that names a column
+    with_t = [sensitive.column for sensitive in schema.sensitive if sensitive.t is not None]
+    if first is not None and first not in with_t:
+        allowed = f"Allowed: {', '.join(repr(column) for column in with_t)}." if with_t else "The schema has none."
+        raise SchemaError(
+            f"'{algorithm.name}': option 'first' is '{first}', which is not a sensitive attribute with a t. {allowed}"
+        )
     if len(schema.sensitive) > 1 and not algorithm.several_sensitive:
         raise SchemaError(
             f"'{algorithm.name}' takes one sensitive attribute, and the schema has {len(schema.sensitive)}."
@@ -213,9 +226,13 @@ def _lacking_hierarchies(method: str, columns: tuple[str, ...]) -> str:
 
 
 def _useless(
-    algorithm: Algorithm, table: EncodedTable, requirement: Requirement, time: float | None
+    algorithm: Algorithm, table: EncodedTable, requirement: Requirement, partition: Partition
 ) -> InfeasibleError:
-    """Name what binds: the demands under which alone nothing better than a single class is found."""
+    """Name what binds: the demands under which alone nothing better than a single class is found, or the time."""
+    if partition.facts.get("stopped_early"):
+        return InfeasibleError(
+            "It was stopped before anything better than one class holding the whole table was found. Allow more time."
+        )
     worst = table.loss(np.zeros(len(table), np.int64))
 
     def alone(attributes: tuple[Attribute, ...]) -> bool:
@@ -227,7 +244,7 @@ def _useless(
         )
         asked = replace(requirement, attributes=attributes)
         rng = np.random.default_rng(0)
-        labels = algorithm.partition(lone, asked, rng=rng, control=Control(time)).labels
+        labels = algorithm.partition(lone, asked, rng=rng, control=Control(SECONDS_TO_EXPLAIN)).labels
         return table.loss(labels) > worst - 1e-9
 
     if alone(()):

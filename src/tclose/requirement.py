@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -58,6 +58,8 @@ class Attribute:
 
     def distance(self, counts: Integers) -> Fraction | float:
         """The distance of a class from the reference, straight from the definition."""
+        if np.array_equal(counts, self.reference):
+            return Fraction(0)
         n, s = int(self.reference.sum()), int(counts.sum())
         return self.domain.form.emd(
             [Fraction(int(count), s) for count in counts], [Fraction(int(count), n) for count in self.reference]
@@ -100,23 +102,43 @@ class Requirement:
 
         That it has k rows the caller sees.
         """
-        return all(
-            attribute.holds(np.bincount(column, minlength=attribute.domain.size))
-            for attribute, column in zip(self.attributes, codes, strict=True)
+        return all(attribute.holds(counts) for attribute, counts in self._counted(codes))
+
+    def holds_in_all(self, table: EncodedTable, labels: Integers) -> bool:
+        """Whether every class has k rows and is close and diverse; exact, and slow."""
+        sizes = np.bincount(labels)
+        order = np.argsort(labels, kind="stable")
+        members = np.split(order, np.cumsum(sizes)[:-1])
+        return bool(sizes.min() >= self.k) and all(
+            self.holds([codes[rows] for codes in table.codes]) for rows in members
         )
 
-    def check_whole(self, n_rows: int) -> None:
+    def _counted(self, codes: Sequence[NDArray[np.int32]]) -> Iterator[tuple[Attribute, Integers]]:
+        """Each attribute with how often its values occur."""
+        for attribute, column in zip(self.attributes, codes, strict=True):
+            yield attribute, np.bincount(column, minlength=attribute.domain.size)
+
+    def check_whole(self, table: EncodedTable) -> None:
         """Raise InfeasibleError where even one class of all rows fails, for then every partition does.
 
-        The distance of the whole table from itself is 0, so only k and diversity can fail.
+        The reference may be another table. If it is this one, the distance is 0, and only k and
+        diversity can fail.
         """
-        if n_rows < self.k:
-            raise InfeasibleError(f"The table has {n_rows} rows, and k = {self.k} asks for more in every class.")
-        for attribute in self.attributes:
-            if attribute.l is not None and not is_diverse(attribute.reference, attribute.l):
+        n = len(table)
+        if n < self.k:
+            rows = "1 row" if n == 1 else f"{n} rows"
+            raise InfeasibleError(f"The table has {rows}, and k = {self.k} asks for more in every class.")
+        for attribute, counts in self._counted(table.codes):
+            column = attribute.domain.column
+            if attribute.l is not None and not is_diverse(counts, attribute.l):
                 raise InfeasibleError(
-                    f"The whole table is not as diverse in '{attribute.domain.column}' as its l asks, so no class "
-                    "division can be. Lower l."
+                    f"The whole table is not as diverse in '{column}' as its l asks, so no class division can be. "
+                    "Lower l."
+                )
+            if attribute.t is not None and attribute.distance(counts) > attribute.t:
+                raise InfeasibleError(
+                    f"The whole table is farther than t from the reference in '{column}', so in every class division "
+                    "some class is. Raise t."
                 )
 
     def rules(self) -> Rules:

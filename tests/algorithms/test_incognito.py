@@ -258,7 +258,7 @@ def test_numbers_and_dates_need_hierarchies(tmp_path: Path) -> None:
         tclose.anonymize(nowhere, schema, method="incognito")
     assert str(error.value) == (
         "Column 'zip' is a quasi-identifier without a hierarchy, and 'incognito' needs one. "
-        "Give [quasi.zip] a hierarchy, or use 'mondrian'."
+        "Give [quasi.zip] a hierarchy, or use 'tight'."
     )
     both = Schema.from_dict({"k": 2, "quasi": quasi | {"born": {"kind": "date"}}})
     with pytest.raises(SchemaError, match=r"Columns 'zip' and 'born' .* Give \[quasi.zip\] and \[quasi.born\] hier"):

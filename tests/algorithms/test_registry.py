@@ -16,6 +16,10 @@ def test_options_are_read_by_the_type_of_their_default() -> None:
     assert found == SabreAK(bound="largest", first="salary", search_budget=True, try_first=False)
 
 
+def test_an_option_left_empty_is_as_if_not_given() -> None:
+    assert find("sabre-ak", {"first": ""}) == SabreAK()
+
+
 def test_a_method_itself_comes_back() -> None:
     own = SabreAK(search_budget=True)
     assert find(own) is own
@@ -24,7 +28,7 @@ def test_a_method_itself_comes_back() -> None:
 @pytest.mark.parametrize(
     ("method", "options", "said"),
     [
-        ("nothing", {}, "no method 'nothing'. Known: mondrian"),
+        ("nothing", {}, "no method 'nothing'. Known: tight, mondrian"),
         ("mondrian", {"bound": "largest"}, "no option 'bound'. It has none"),
         ("sabre-ak", {"budget": "1"}, "no option 'budget'. Allowed: bound, first, try_first, search_budget"),
         ("sabre-ak", {"search_budget": "yes"}, "'search_budget' must be true or false"),

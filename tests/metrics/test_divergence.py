@@ -9,6 +9,7 @@ import pytest
 
 from tclose.metrics.classes import Tally
 from tclose.metrics.divergence import divergence
+from tests.seeds import for_seeds
 
 
 def by_definition(labels: list[int], codes: list[int], size: int) -> tuple[float, int, float]:
@@ -26,7 +27,7 @@ def by_definition(labels: list[int], codes: list[int], size: int) -> tuple[float
     return tuple(max(column) for column in zip(*found, strict=True))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_seeds(60)
 def test_random_classes(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, size = int(rng.integers(1, 40)), int(rng.integers(1, 7))
@@ -41,6 +42,15 @@ def test_random_classes(seed: int) -> None:
 
 def test_a_class_like_the_table_is_at_0() -> None:
     told = divergence(Tally.of(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 0], np.int32), 3))
+    assert told.as_dict() == {"euclidean": 0.0, "hamming": 0, "jensen_shannon": 0.0}
+
+
+@pytest.mark.parametrize("values", [3, 7, 10, 49])
+def test_classes_like_the_table_are_at_exactly_0(values: int) -> None:
+    """Also where shares are no binary fractions, and sums of them round."""
+    codes = np.concatenate([np.full(place + 1, place, np.int32) for place in range(values)])
+    labels = np.repeat(np.arange(3), len(codes))
+    told = divergence(Tally.of(labels, np.tile(codes, 3), values))
     assert told.as_dict() == {"euclidean": 0.0, "hamming": 0, "jensen_shannon": 0.0}
 
 

@@ -36,6 +36,7 @@ from tests.oracles.sabre import (
     transport,
     tree_distance,
 )
+from tests.seeds import for_seeds
 
 # Figure 1: SARS, pneumonia, bronchitis; gastric flu, gastric ulcer, intestinal cancer.
 DISEASE: Tree = ((0, 1, 2), (3, 4, 5))
@@ -239,7 +240,7 @@ def class_counts(buckets: list[Bucket], counts: Sequence[int], sizes: Sequence[i
     return [sum(values.count(v) for values in drawn) for v in range(len(counts))]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_seeds(40)
 def test_buckets_are_a_partition_and_below_t(seed: int) -> None:
     """Every occurring value is in one bucket, and U < t."""
     counts, distance, t, buckets, upper = random_table(Random(seed))
@@ -248,7 +249,7 @@ def test_buckets_are_a_partition_and_below_t(seed: int) -> None:
     assert sum(bound_any(counts, distance, bucket) for bucket in buckets) <= upper
 
 
-@pytest.mark.parametrize("seed", range(30))
+@for_seeds(30)
 def test_bounds_of_theorem_2(seed: int) -> None:
     """The bound is what the worst single value costs, and no more than the printed one."""
     random = Random(seed)
@@ -262,7 +263,7 @@ def test_bounds_of_theorem_2(seed: int) -> None:
     assert emd(anything, counts, distance) <= bound
 
 
-@pytest.mark.parametrize("seed", range(30))
+@for_seeds(30)
 def test_theorem_3_on_proportional_classes(seed: int) -> None:
     """A class is as far as the sum over its buckets, and that is at most U."""
     random = Random(seed)
@@ -278,7 +279,7 @@ def test_theorem_3_on_proportional_classes(seed: int) -> None:
     assert emd(members, counts, distance) == inside <= upper
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_seeds(40)
 def test_theorem_4_whatever_rows_are_taken(seed: int) -> None:
     """EMD <= D + U <= t for random and for lopsided members of every leaf."""
     random = Random(seed)
@@ -296,7 +297,7 @@ def test_theorem_4_whatever_rows_are_taken(seed: int) -> None:
             assert emd(class_counts(buckets, counts, leaf, random), counts, distance) <= promised
 
 
-@pytest.mark.parametrize("seed", range(30))
+@for_seeds(30)
 def test_exact_transport_is_the_linear_program(seed: int) -> None:
     """On grounds that are not even metrics."""
     random = Random(seed)
@@ -308,7 +309,7 @@ def test_exact_transport_is_the_linear_program(seed: int) -> None:
     assert exact_transport(p, p, ground_matrix(line_distance(range(m), m - 1), m)) == 0
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_seeds(10)
 def test_exact_transport_on_a_line_is_the_area(seed: int) -> None:
     """The formula of 3.1 for numbers."""
     random = Random(seed)
@@ -337,7 +338,7 @@ def greedy(
     return run
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_seeds(10)
 def test_take_out(seed: int) -> None:
     """Greedy runs with many ties pass, on coordinates and on keys."""
     random = Random(seed)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 from random import Random
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from tclose.distances import Line, Tree
+from tclose.distances import Line, Matrix, Tree
 from tclose.hierarchy import Hierarchy
-from tclose.sabre.buckets import Bound, bucketize
+from tclose.sabre.buckets import UNITS, Bound, Buckets, bucketize, nodes_of_matrix
 from tests.oracles import sabre as oracle
 from tests.sabre.random_domains import members, random_case, random_class, random_metric
+from tests.seeds import for_seeds
 
 DISEASES = Tree.of(
     Hierarchy.from_nested(
@@ -25,7 +28,7 @@ DISEASES = Tree.of(
 ROWS = np.array([5, 3, 2, 4, 2, 2])
 
 
-@pytest.mark.parametrize("seed", range(400))
+@for_seeds(400)
 def test_the_oracle_finds_the_same_buckets(seed: int) -> None:
     case = random_case(seed)
     found = bucketize(case.form, case.counts, case.t, case.bound)
@@ -34,7 +37,7 @@ def test_the_oracle_finds_the_same_buckets(seed: int) -> None:
     assert found.counts.tolist() == [int(case.counts[values].sum()) for values in members(found)]
 
 
-@pytest.mark.parametrize("seed", range(400))
+@for_seeds(400)
 def test_the_closed_form_is_the_transport_between_buckets(seed: int) -> None:
     case, random = random_case(seed), Random(seed)
     found = bucketize(case.form, case.counts, case.t, case.bound)
@@ -54,42 +57,62 @@ def test_the_closed_form_on_many_lines(overlapping: bool) -> None:
         ends = sorted(random.sample(range(60), 8))
         pairs = [(ends[i], ends[i + 1]) for i in range(0, 8, 2)]
         if overlapping:
-            pairs = [tuple(sorted(random.sample(range(60), 2))) for _ in range(4)]  # type: ignore[misc]
+            drawn = [sorted(random.sample(range(60), 2)) for _ in range(4)]
+            pairs = sorted(((a, b) for a, b in drawn), key=sum)
         counts, sizes = ([random.randint(1, 9) for _ in pairs] for _ in range(2))
         ground = [
             [Fraction(max(b - c, d - a) if i != j else 0, 60) for j, (c, d) in enumerate(pairs)]
             for i, (a, b) in enumerate(pairs)
         ]
-        middles = [Fraction(a + b, 2) for a, b in pairs]
-        p, q = ([Fraction(each, sum(given)) for each in given] for given in (counts, sizes))
-        order = sorted(range(4), key=lambda place: middles[place])
-        along = sum(
-            (middles[order[i + 1]] - middles[order[i]]) * abs(sum((q[j] - p[j] for j in order[: i + 1]), Fraction()))
-            for i in range(3)
-        )
-        out = sum(abs(q[i] - p[i]) * Fraction(b - a, 2) for i, (a, b) in enumerate(pairs))
-        assert abs(float((along + out) / 60) - oracle.transport(sizes, counts, ground)) < 1e-9
+        exact = oracle.exact_transport(sizes, counts, ground)
+        assert stretches(pairs, counts, 60).distance(np.array(sizes)) == exact
 
 
-@pytest.mark.parametrize("seed", range(200))
+def stretches(pairs: list[tuple[int, int]], counts: list[int], span: int) -> Buckets:
+    """Buckets with these ends, laid out as those of a line: the ways between middles, then those out to the ends."""
+    middles, places = [a + b for a, b in pairs], np.arange(len(pairs))
+    return Buckets(
+        np.arange(len(pairs), dtype=np.int32),
+        np.array(counts),
+        Fraction(0),
+        np.concatenate([np.zeros(len(pairs) - 1, np.int64), places]),
+        np.concatenate([places[1:], places + 1]),
+        np.array([*np.diff(middles), *(b - a for a, b in pairs)]),
+        2 * span,
+    )
+
+
+def test_a_line_is_laid_out_as_its_stretches() -> None:
+    line = Line(np.array([0, 1, 5, 6, 10]), 10)
+    found, rows = bucketize(line, np.array([3, 4, 0, 2, 9]), Fraction("0.2")), np.array([3, 4, 0, 2, 9])
+    positions = [[int(line.positions[value]) for value in values if rows[value]] for values in members(found)]
+    like = stretches([(ends[0], ends[-1]) for ends in positions], found.counts.tolist(), 10)
+    assert len(found) > 1
+    for name in ("low", "high", "weights", "denominator"):
+        assert np.array_equal(getattr(found, name), getattr(like, name)), name
+
+
+@for_seeds(200)
 def test_whatever_rows_a_class_takes_it_is_within_both_bounds(seed: int) -> None:
-    """Theorem 4; with proportional sizes theorem 3."""
+    """Theorem 4; and theorem 3: of a table of four times the rows, a quarter of each bucket."""
     case, random = random_case(seed), Random(seed)
     found = bucketize(case.form, case.counts, case.t, case.bound)
+    four_times = bucketize(case.form, 4 * case.counts, case.t, case.bound)
+    assert (four_times.of_code == found.of_code).all()
     reference = [Fraction(int(count), int(case.counts.sum())) for count in case.counts]
     for _ in range(5):
         sizes = np.array([random.randint(0, int(count)) for count in found.counts])
-        if not sizes.any():
-            continue
-        taken = random_class(found, case.counts, sizes, random)
-        real = case.form.emd([Fraction(count, sum(taken)) for count in taken], reference)
-        assert real <= found.distance(sizes) + found.bound
-    proportional = random_class(found, case.counts, found.counts, random)
-    assert found.distance(found.counts) == 0
-    assert case.form.emd([Fraction(c, sum(proportional)) for c in proportional], reference) <= found.bound
+        if sizes.any():
+            taken = random_class(found, case.counts, sizes, random)
+            real = case.form.emd([Fraction(count, sum(taken)) for count in taken], reference)
+            assert real <= found.distance(sizes) + found.bound
+        quarter = random_class(four_times, 4 * case.counts, found.counts, random)
+        assert four_times.distance(found.counts) == 0
+        real = case.form.emd([Fraction(count, sum(quarter)) for count in quarter], reference)
+        assert real <= found.bound
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_seeds(60)
 def test_a_matrix_is_bounded_too(seed: int) -> None:
     random = Random(seed)
     m = random.randint(1, 7)
@@ -106,6 +129,45 @@ def test_a_matrix_is_bounded_too(seed: int) -> None:
             taken = random_class(found, counts, sizes, random)
             real = matrix.emd([Fraction(count, sum(taken)) for count in taken], reference)
             assert real <= found.distance(sizes) + found.bound + Fraction(1, 10**8)
+
+
+def test_a_split_that_does_not_lower_the_bound_is_made_nevertheless() -> None:
+    """Complete linkage may join values whose parts cost no less than the whole."""
+    costs = [
+        [0, 5, 6, 5, 7, 7, 6], [5, 0, 5, 10, 5, 5, 6], [6, 5, 0, 5, 10, 9, 9], [5, 10, 5, 0, 5, 6, 6],
+        [7, 5, 10, 5, 0, 7, 8], [7, 5, 9, 6, 7, 0, 6], [6, 6, 9, 6, 8, 6, 0],
+    ]  # fmt: skip
+    matrix, counts = Matrix(np.array(costs) / 10), np.array([200, 2000, 20, 2, 20, 2000, 20])
+    for tenths in range(1, 10):
+        assert bucketize(matrix, counts, Fraction(tenths, 10)).bound < Fraction(tenths, 10)
+
+
+def test_heights_of_a_matrix_are_rounded_up() -> None:
+    for seed in range(30):
+        random = Random(seed)
+        matrix = random_metric(6, random)
+        nodes = nodes_of_matrix(matrix, np.ones(6, np.int64))
+        leaves = {int(value): node for node, value in enumerate(nodes.values) if value >= 0}
+        for i, j in combinations(range(6), 2):
+            joint = max(ancestors(nodes.parents, leaves[i]) & ancestors(nodes.parents, leaves[j]))
+            assert Fraction(int(nodes.heights[joint]), UNITS) >= Fraction(float(matrix.distances[i, j])), seed
+
+
+def ancestors(parents: NDArray[np.int64], node: int) -> set[int]:
+    """A node and all above it, whose numbers are lower."""
+    return {node} if node == 0 else {node} | ancestors(parents, int(parents[node]))
+
+
+def test_u_must_stay_below_t() -> None:
+    found = bucketize(Line(np.arange(4), 3), np.array([2, 3, 3, 2]), Fraction(1, 2))
+    assert (members(found), found.bound) == ([[0, 1], [2, 3]], Fraction(1, 5))
+
+
+def test_d_of_very_many_rows() -> None:
+    """Rows times rows on both sides of 2^62, 2^63 and 2^64: shares are the same, and so is D."""
+    table = bucketize(Line(np.arange(2), 1), np.array([1, 2**31]), Fraction(0))
+    for rows in (2**20, 2**29, 2**30, 2**31, 3 * 2**30, 2**32, 2**33, 2**40):
+        assert table.distance(np.array([rows, 0])) == Fraction(2**31, 2**31 + 1), rows
 
 
 def test_example_4() -> None:

@@ -77,13 +77,15 @@ def test_no_more_bits_than_the_longest_axis_needs() -> None:
     assert key_bits(table_of(70, 60, 9), 38) == 38
 
 
-def test_missing_is_far_from_all() -> None:
+def test_missing_is_twice_as_far_and_cells_are_scaled_to_it() -> None:
     table = table_of(2, 40, 9, missing=True)
-    coordinates = table.axes[0].coordinates
-    assert coordinates[-1] == 2
-    assert coordinates[:-1].max() == 1
-    keys = hilbert_keys(table, key_bits(table, 30))
-    assert len(keys) == 40
+    first, second = table.axes
+    assert first.coordinates[-1] == 2
+    assert first.coordinates[:-1].max() == second.coordinates.max() == 1
+    bits = key_bits(table, 30)
+    scaled = first.coordinates[table.places[0]] / 2, second.coordinates[table.places[1]]
+    cells = [np.rint(each * (2 ** (bits // 2) - 1)).astype(int).tolist() for each in scaled]
+    assert hilbert_keys(table, bits).tolist() == [hilbert_key(point, bits // 2) for point in zip(*cells, strict=True)]
 
 
 def test_long_tables_are_keyed_block_by_block() -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+import tclose
+from tclose.algorithms.incognito import Incognito
 from tclose.algorithms.sabre_ak import SabreAK
 from tclose.algorithms.sabre_knn import SabreKNN
 from tclose.datasets import census, hospital
@@ -21,10 +25,12 @@ from tclose.metrics.closeness import class_distances
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
 from tclose.sabre import search
-from tclose.sabre.buckets import bucketize
+from tclose.sabre.along import take_along
+from tclose.sabre.buckets import Bound, bucketize
 from tclose.schema import Schema
 from tclose.testing import run
 from tests.algorithms.test_mondrian import random_case
+from tests.seeds import for_seeds
 
 OPTIONS: list[dict[str, Any]] = [
     {}, {"bound": "largest"}, {"search_budget": True}, {"try_first": True}, {"first": "pay"},
@@ -45,12 +51,12 @@ def check(table: EncodedTable, requirement: Requirement, partition: Partition) -
 
 
 @METHODS
-@pytest.mark.parametrize("seed", range(60))
+@for_seeds(60)
 def test_random_tables(method: Any, seed: int) -> None:
     table, requirement = random_case(seed)
     options = OPTIONS[seed % len(OPTIONS)]
     try:
-        requirement.check_whole(len(table))
+        requirement.check_whole(table)
     except InfeasibleError:
         with pytest.raises(InfeasibleError):
             run(method(**options), table, requirement)
@@ -83,7 +89,7 @@ def test_the_budget_grid_is_absolute() -> None:
     for t in (Fraction("0.12"), Fraction("0.3")):
         attribute = replace(requirement.attributes[0], t=t)
         plans = search._plans(table, replace(requirement, attributes=(attribute,)), search.Options(search_budget=True))
-        tried.append([buckets.of_code.tobytes() for _, buckets, _ in plans])
+        tried.append([plan.buckets.of_code.tobytes() for plan in plans])
         assert tried[-1][0] == bucketize(attribute.domain.form, attribute.reference, t).of_code.tobytes()
     below = [code for code in tried[0] if code != tried[0][0]]
     assert len(below) > 2
@@ -98,9 +104,48 @@ def test_the_first_attribute_is_the_callers(method: Any) -> None:
     other = run(method(first="charge"), table, requirement)
     assert (by_default.labels == named.labels).all()
     assert table.loss(other.labels) != table.loss(named.labels)
+
+
+@METHODS
+def test_another_first_is_refused_before_anything_is_read(method: Any, tmp_path: Path) -> None:
+    _, schema = hospital(10, seed=2)
     for refused in ("age", "nothing"):
-        with pytest.raises(SchemaError, match="first"):
-            run(method(first=refused), table, requirement)
+        with pytest.raises(SchemaError, match=r"'first' is .* not a sensitive attribute with a t\. Allowed: 'dia"):
+            tclose.anonymize(tmp_path / "never read.csv", schema, method=method(first=refused))
+
+
+@METHODS
+def test_what_binds_is_found_without_the_first(method: Any) -> None:
+    frame = pl.DataFrame({"age": range(9), "ill": list("abcabcabd"), "pay": range(9)})
+    keys = {
+        "k": 2,
+        "quasi": {"age": {"kind": "numeric"}},
+        "sensitive": {"ill": {"distance": "equal", "t": 0}, "pay": {"distance": "ordered", "t": 0.9}},
+    }
+    with pytest.raises(InfeasibleError, match="What binds is the requirement on 'ill'\\."):
+        tclose.anonymize(frame, Schema.from_dict(keys), method=method(first="ill"))
+
+
+@METHODS
+def test_other_seeds_give_other_classes(method: Any) -> None:
+    table, requirement = encoded(*census(400, seed=2))
+    one, again, other = (run(method(), table, requirement, seed=seed).labels for seed in (1, 1, 2))
+    assert (one == again).all()
+    assert (one != other).any()
+
+
+def test_the_bound_is_the_callers() -> None:
+    """The printed bound of figure 1's root is 8/9, the largest cost from one value 13/18."""
+    ills = [ill for ill, count in zip("abcdef", (5, 3, 2, 4, 2, 2), strict=True) for _ in range(count)]
+    keys = {
+        "k": 1,
+        "quasi": {"age": {"kind": "numeric"}},
+        "sensitive": {"ill": {"distance": "hierarchical", "hierarchy": {"x": list("abc"), "y": list("def")}, "t": 0.8}},
+    }
+    table, requirement = encoded(pl.DataFrame({"age": range(18), "ill": ills}), Schema.from_dict(keys))
+    bounds: tuple[Bound, ...] = ("printed", "largest")
+    plans = [next(search._plans(table, requirement, search.Options(bound=bound))) for bound in bounds]
+    assert [len(plan.buckets) for plan in plans] == [2, 1]
 
 
 @METHODS
@@ -150,13 +195,73 @@ def test_stopped_at_once_it_is_still_valid(method: Any, monkeypatch: pytest.Monk
     check(table, requirement, found)
 
 
+@pytest.mark.parametrize("calls", [1, 3])
+def test_after_a_stop_no_further_plan_is_begun(calls: int) -> None:
+    table, requirement = encoded(*census(500, seed=2))
+    control, begun = Control(), []
+
+    def take_out(*given: Any, **named: Any) -> Any:
+        begun.append(given)
+        if len(begun) == calls:
+            control.end()
+        return take_along(*given, **named)
+
+    rng = np.random.default_rng(1)
+    found = search.partition(take_out, table, requirement, search.Options(search_budget=True), rng, control, None)
+    assert len(begun) == calls
+    assert found.facts == {"stopped_early": True}
+
+
+@METHODS
+def test_a_stop_that_leaves_nothing_out_is_not_told(method: Any) -> None:
+    """All was done in the one piece that was under way."""
+    for frame, schema in (census(300, seed=2), hospital(300, seed=2)):
+        table, requirement = encoded(frame, schema)
+        control = Control()
+        rng = np.random.default_rng(7)
+        control.listener = lambda loss, done, control=control: control.end() if done == 1 else None
+        found = method().partition(table, requirement, rng=rng, control=control)
+        assert control.stop
+        assert not found.facts
+        assert (found.labels == run(method(), table, requirement).labels).all()
+
+
+@METHODS
+@pytest.mark.parametrize("options", [{}, {"search_budget": True}, {"try_first": True}])
+def test_progress_never_goes_back(method: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tclose.sabre.merge.BUDGET", 2000)
+    for module in ("along", "nearest"):
+        monkeypatch.setattr(f"tclose.sabre.{module}.ROWS", 50)
+    table, requirement = encoded(*hospital(300, seed=2))
+    shares: list[Any] = []
+    control = Control(listener=lambda loss, done: shares.append(done))
+    method(**options).partition(table, requirement, rng=np.random.default_rng(1), control=control)
+    assert len(set(shares)) > 5
+    assert all(0 < one <= next_ <= 1 for one, next_ in pairwise(shares))
+    assert shares[-1] == 1
+
+
 @METHODS
 def test_a_better_start_comes_back(method: Any) -> None:
     table, requirement = encoded(*census(400, seed=2))
-    good = run(method(search_budget=True), table, requirement)
-    assert (run(method(), table, requirement, start=good).labels == good.labels).all()
+    good = replace(
+        run(method(search_budget=True), table, requirement), levels=(1, 2), facts={"bound": 3}, notes={"seen": 4}
+    )
+    back = run(method(), table, requirement, start=good)
+    assert (back.labels == good.labels).all()
+    assert (back.levels, back.facts, back.notes) == (good.levels, good.facts, good.notes)
     bad = Partition(np.zeros(400, np.int64))
     assert run(method(), table, requirement, start=bad).n_classes > 1
+
+
+@pytest.mark.parametrize("method", [SabreAK, SabreKNN, Incognito])
+def test_a_start_that_does_not_hold_does_not_come_back(method: Any) -> None:
+    table, requirement = encoded(*census(400, seed=2))
+    for labels in (np.arange(400), np.argsort(np.argsort(table.places[0], kind="stable")) // requirement.k):
+        start = Partition(Partition.of(labels).labels)
+        found = run(method(), table, requirement, start=start)
+        assert table.loss(start.labels) < table.loss(found.labels)
+        check(table, requirement, found)
 
 
 @METHODS

@@ -6,7 +6,6 @@ from fractions import Fraction
 from random import Random
 
 import numpy as np
-import pytest
 
 from tclose.distances import Equal, Line
 from tclose.sabre.buckets import bucketize
@@ -14,9 +13,10 @@ from tclose.sabre.sizes import class_sizes
 from tests.oracles import sabre as oracle
 from tests.sabre.random_domains import members, random_case, random_class
 from tests.sabre.test_buckets import DISEASES, ROWS
+from tests.seeds import for_seeds
 
 
-@pytest.mark.parametrize("seed", range(300))
+@for_seeds(300)
 def test_the_oracle_finds_the_same_sizes(seed: int) -> None:
     case, k = random_case(seed), Random(seed).choice([1, 1, 2, 3, 6])
     buckets = bucketize(case.form, case.counts, case.t, case.bound)
@@ -26,7 +26,7 @@ def test_the_oracle_finds_the_same_sizes(seed: int) -> None:
     assert [tuple(each) for each in sizes.kinds[sizes.sequence].tolist()] == expected
 
 
-@pytest.mark.parametrize("seed", range(150))
+@for_seeds(150)
 def test_every_class_of_such_sizes_is_close(seed: int) -> None:
     case, random = random_case(seed), Random(seed)
     buckets = bucketize(case.form, case.counts, case.t, case.bound)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -11,16 +12,18 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
+from tclose.datasets import census
 from tclose.encode import EncodedTable, encode
 from tclose.frames import read
 from tclose.partition import Control
-from tclose.sabre.along import looks, take_along
+from tclose.sabre.along import take_along
 from tclose.sabre.buckets import Buckets, bucketize
 from tclose.sabre.curve import hilbert_keys, key_bits
 from tclose.sabre.nearest import take_nearest
-from tclose.sabre.sizes import ClassSizes, class_sizes
+from tclose.sabre.sizes import ClassSizes, class_sizes, looks
 from tclose.schema import Schema
 from tests.oracles import sabre as oracle
+from tests.seeds import for_seeds
 
 Run = tuple[EncodedTable, Buckets, NDArray[np.int32], ClassSizes]
 
@@ -64,7 +67,7 @@ def sixteenths(table: EncodedTable) -> list[tuple[int, ...]]:
     return [tuple(map(int, point)) for point in np.stack(columns, axis=1)]
 
 
-@pytest.mark.parametrize("seed", range(120))
+@for_seeds(120)
 def test_the_exact_neighbours_are_the_nearest(seed: int) -> None:
     table, _, owners, sizes = random_run(seed)
     labels, seeds = take_nearest(table, owners, sizes, seed, Control())
@@ -74,7 +77,7 @@ def test_the_exact_neighbours_are_the_nearest(seed: int) -> None:
     check_sizes(labels, owners, sizes)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@for_seeds(120)
 def test_the_approximate_neighbours_are_the_next_along_the_curve(seed: int) -> None:
     table, buckets, owners, sizes = random_run(seed)
     labels, seeds = take_along(table, owners, sizes, seed, Control())
@@ -83,6 +86,36 @@ def test_the_approximate_neighbours_are_the_next_along_the_curve(seed: int) -> N
     found = oracle.take_out_is_nearest(keys, owners.tolist(), classes_of(labels, seeds), oracle.key_gap)
     assert found is None
     check_sizes(labels, owners, sizes)
+
+
+@for_seeds(12)
+def test_large_classes_take_the_nearest_too(seed: int) -> None:
+    """A few classes of hundreds of rows, of one bucket and of two; the last takes all that is left."""
+    table, _, _, _ = random_run(seed, 900)
+    n = len(table)
+    owners = np.arange(n, dtype=np.int32) % (1 + seed % 2)
+    counts = np.bincount(owners)
+    first, second = counts // 2, counts // 3
+    kinds = np.array([kind for kind in (first, second, counts - first - second) if kind.any()])
+    sizes = ClassSizes(kinds, np.arange(len(kinds), dtype=np.int32))
+    labels, seeds = take_nearest(table, owners, sizes, seed, Control())
+    found = oracle.take_out_is_nearest(
+        sixteenths(table), owners.tolist(), classes_of(labels, seeds), oracle.squared_euclidean
+    )
+    assert found is None
+    check_sizes(labels, owners, sizes)
+
+
+def test_one_class_of_very_many_rows_is_quick() -> None:
+    """Whether all of a bucket are taken or all but one: inserting into a sorted list took 15 s here."""
+    frame, schema = census(160_000, seed=1)
+    table, owners = encode(read(frame), schema), np.zeros(160_000, np.int32)
+    for kinds in ([[160_000]], [[159_999], [1]]):
+        started = clock.process_time()
+        sizes = ClassSizes(np.array(kinds), np.arange(len(kinds), dtype=np.int32))
+        labels, _ = take_nearest(table, owners, sizes, 1, Control())
+        assert np.bincount(labels).tolist() == [kind[0] for kind in kinds]
+        assert clock.process_time() - started < 5
 
 
 def check_sizes(labels: NDArray[np.int64], owners: NDArray[np.int32], sizes: ClassSizes) -> None:
@@ -106,11 +139,11 @@ def test_other_seeds_give_other_classes(take: Callable[..., Any]) -> None:
 def test_seeds_come_from_all_buckets_and_rows(take: Callable[..., Any]) -> None:
     """A class begins in any bucket it takes from, at any row still there: over many runs all occur about alike."""
     table, buckets, owners, sizes = random_run(4)
-    first = np.array([take(table, owners, sizes, seed, Control())[1][0] for seed in range(4000)])
+    first = np.array([take(table, owners, sizes, seed, Control())[1][0] for seed in range(800)])
     taking = np.flatnonzero(sizes.kinds[sizes.sequence[0]])
     by_bucket = np.bincount(owners[first], minlength=len(buckets))
     assert set(np.flatnonzero(by_bucket)) == set(taking)
-    expected = 4000 / len(taking)
+    expected = 800 / len(taking)
     assert (abs(by_bucket[taking] - expected) < 6 * np.sqrt(expected)).all()
     rows = first[owners[first] == taking[0]]
     assert len(np.unique(rows)) > 0.9 * min(buckets.counts[taking[0]], len(rows) / 3)

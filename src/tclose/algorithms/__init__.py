@@ -99,7 +99,7 @@ def _read(method: str, name: str, value: str, default: Any) -> Any:
             raise SchemaError(f"'{method}': option '{name}' must be true or false.")
         return value == "true"
     if not isinstance(default, int | float):
-        return value
+        return None if default is None and not value else value
     try:
         return type(default)(value)
     except ValueError:

@@ -27,9 +27,8 @@ MOST_NODES = 2_000_000  # of a lattice
 SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, which scatters keys that are near
 
 Integers = NDArray[np.int64]
-Nodes = NDArray[
-    np.bool_
-]  # one entry a node of the lattice of some quasi-identifiers: an axis each, its levels along it
+# One entry a node of the lattice of some quasi-identifiers: an axis each, its levels along it.
+Nodes = NDArray[np.bool_]
 Node = tuple[int, ...]  # levels
 Subset = tuple[int, ...]  # axes
 
@@ -58,7 +57,7 @@ class Incognito:
     Every class meets k, t and l, decided in integers; all minimal nodes are found
     (`tests/contract`, `tests/algorithms/test_incognito.py`). No full-domain generalization has
     a lower full-domain loss than the least of theirs. It raises where the whole table already
-    fails, by k or l.
+    fails: by k or l, or by t if the reference is another table.
 
     Cost
     ----
@@ -90,8 +89,8 @@ class Incognito:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """The classes of the best node, or `start` if that loses no more."""
-        requirement.check_whole(len(table))
+        """The classes of the best node, or `start` if that holds and loses no more."""
+        requirement.check_whole(table)
         _check_size(table.axes)
         holding, complete = _Search.of(table, requirement, control).run()
         losses = _full_domain_losses(table)
@@ -107,7 +106,7 @@ class Incognito:
             facts, notes = {}, {"minimal_nodes": told}
         # Rounded, because sums that are equal may differ in their last bits.
         loss, node = min(found, key=lambda each: (round(each[0], 12), each[1]))
-        if start is not None and table.loss(start.labels) <= loss:
+        if start is not None and table.loss(start.labels) <= loss and requirement.holds_in_all(table, start.labels):
             return replace(start, facts=start.facts | facts, notes=start.notes | notes)
         return Partition(_labels(table, node), node, _told(table, node, losses) | facts, notes)
 

@@ -35,7 +35,7 @@ class Mondrian:
     ---------
     Every class meets k, t and l, decided in integers: a cut is made only if both sides do
     (`tests/contract`, `tests/algorithms/test_mondrian.py`). Loss is heuristic. It raises where
-    the whole table already fails, by k or l.
+    the whole table already fails: by k or l, or by t if the reference is another table.
 
     Cost
     ----
@@ -68,7 +68,7 @@ class Mondrian:
         from tclose.kernels.closeness import NO, YES
 
         if start is None:
-            requirement.check_whole(len(table))
+            requirement.check_whole(table)
         labels = np.zeros(len(table), np.int64) if start is None else start.labels
         work = _Work.of(table, requirement, labels)
         rules, scratch, costs = requirement.rules(), requirement.scratch(), table.costs()

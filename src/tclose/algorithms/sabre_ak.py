@@ -30,13 +30,14 @@ class SabreAK:
     Guarantee
     ---------
     Every class meets k and the first attribute's t by theorem 4, decided in integers
-    (`tests/sabre`), and all else by merging until it holds, decided by the kernels of
-    `mondrian` (`tests/contract`). Loss is heuristic.
+    (`tests/sabre`), and all else by merging until it holds, decided by the
+    kernels of `kernels/closeness` (`tests/contract`). Loss is heuristic.
 
     Cost
     ----
-    O(n log n) for sorting and O(n) for taking out; where there is more than one t to meet, for
-    each class that fails a search among all.
+    O(n log n) for sorting and O(n) for taking out. Where there is more than one t to meet, each
+    time that a class takes in another asks for a search among all classes and for the values
+    that occur in it: if only the whole table holds, n / k times as much as its values.
 
     References
     ----------
@@ -72,5 +73,5 @@ class SabreAK:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """Form classes anew; `start` comes back if it loses no more."""
+        """Form classes anew; `start` comes back if it holds and loses no more."""
         return partition(take_along, table, requirement, self._options(), rng, control, start)

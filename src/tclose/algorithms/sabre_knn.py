@@ -28,13 +28,14 @@ class SabreKNN:
     Guarantee
     ---------
     Every class meets k and the first attribute's t by theorem 4, decided in integers
-    (`tests/sabre`), and all else by merging until it holds, decided by the kernels of
-    `mondrian` (`tests/contract`). Neighbours are exact. Loss is heuristic.
+    (`tests/sabre`), and all else by merging until it holds, decided by the
+    kernels of `kernels/closeness` (`tests/contract`). Neighbours are exact. Loss is heuristic.
 
     Cost
     ----
-    A search among each bucket's rows for every class; about O(log n) where few
-    quasi-identifiers differ, and up to O(n) where many do.
+    For every class and bucket a search among the bucket's rows; about O(s log n) for s rows where
+    few quasi-identifiers differ, and up to O(n log s) where many do, so that classes as large as
+    the table cost O(n log n) together. Merging as in `sabre-ak`.
 
     References
     ----------
@@ -70,5 +71,5 @@ class SabreKNN:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """Form classes anew; `start` comes back if it loses no more."""
+        """Form classes anew; `start` comes back if it holds and loses no more."""
         return partition(take_nearest, table, requirement, self._options(), rng, control, start)

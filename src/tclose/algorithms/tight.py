@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.encode import EncodedTable
-from tclose.errors import InfeasibleError, SchemaError
+from tclose.errors import SchemaError
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
 from tclose.sabre.curve import hilbert_keys, key_bits
@@ -24,9 +24,9 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 EFFORTS = {
-    "fast": Effort(mends=3, rounds=1, paths=2, passes=2, swaps=False, rebuilds=0.0, enough=1.0),
-    "balanced": Effort(mends=6, rounds=4, paths=5, passes=6, swaps=True, rebuilds=0.4, enough=0.002),
-    "best": Effort(mends=8, rounds=200, paths=6, passes=8, swaps=True, rebuilds=1.0, enough=0.0002),
+    "fast": Effort(slacks=1, mends=3, rounds=1, paths=2, passes=2, swaps=False, rebuilds=0.0, enough=1.0),
+    "balanced": Effort(slacks=3, mends=6, rounds=4, paths=5, passes=6, swaps=True, rebuilds=0.4, enough=0.002),
+    "best": Effort(slacks=6, mends=8, rounds=200, paths=6, passes=8, swaps=True, rebuilds=1.0, enough=0.0002),
 }
 SLACKS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
 SAMPLE = 6000  # rows on which slacks are tried
@@ -88,28 +88,13 @@ class Tight:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """The best partition found, starting from `start` if that is better than what splitting gives."""
-        requirement.check_whole(len(table))
-        if not requirement.holds(table.codes):
-            raise InfeasibleError("Not even one class of all rows is close enough to the reference. Raise t.")
+        """The best partition found; if `start` is better than that, what a search from there finds."""
+        requirement.check_whole(table)
         run = _Run(table, decidable(requirement), EFFORTS[self.effort], control)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            labels = run.split(rng, pool)
-            least = table.loss(labels)
+            labels, least = run.search(run.split(rng, pool), rng, pool)
             if start is not None and table.loss(start.labels) <= least:
-                labels, least = start.labels, table.loss(start.labels)
-            control.report(loss=least)
-            for round_ in range(run.effort.rounds):
-                if control.stop:
-                    break
-                found = run.improve(labels, rng, pool, round_)
-                loss = table.loss(found)
-                saved = least - loss
-                if saved > 0:
-                    labels, least = found, loss
-                control.report(loss=least, done=(round_ + 1) / run.effort.rounds)
-                if saved <= run.effort.enough * least:
-                    break
+                labels, _ = run.search(start.labels, rng, pool)
         return Partition(labels, facts={"stopped_early": True} if control.stop else {})
 
 
@@ -125,21 +110,31 @@ class _Run:
     def split(self, rng: np.random.Generator, pool: ThreadPoolExecutor) -> Labels:
         """Split the whole into pieces, and every piece by itself."""
         softened, n = soften(self.requirement), len(self.table)
-        slack = self._find_slack(softened, rng, pool)
         whole = Piece.of(self.table, self.requirement, softened, n)
         size = int(np.clip(n // 8, SMALLEST, LARGEST))
-        labels = whole.split(slack, self.effort.mends, size + 1, self.control)
 
-        def further(rows: NDArray[np.int64]) -> Labels:
+        def pieces(slack: float) -> Labels:
+            return whole.split(slack, self.effort.mends, size + 1, self.control)
+
+        def further(job: tuple[float, NDArray[np.int64]]) -> Labels:
+            slack, rows = job
             piece = Piece.of(self.table.take(rows), self.requirement, softened, n)
             return piece.split(slack, self.effort.mends, 0, self.control)
 
-        return _joined(labels, list(_members(labels)), _mapped(pool, further, _members(labels)))
+        best, least = np.zeros(n, np.int64), np.inf
+        slacks = self._find_slacks(softened, rng, pool)
+        for slack, labels in zip(slacks, _mapped(pool, pieces, slacks), strict=True):
+            groups = list(_members(labels))
+            found = _joined(labels, groups, _mapped(pool, further, [(slack, rows) for rows in groups]))
+            loss = self.table.loss(found)
+            if loss < least:
+                best, least = found, loss
+        return best
 
-    def _find_slack(self, softened: Softened, rng: np.random.Generator, pool: ThreadPoolExecutor) -> float:
-        """The slack that loses least on a sample."""
+    def _find_slacks(self, softened: Softened, rng: np.random.Generator, pool: ThreadPoolExecutor) -> list[float]:
+        """The slacks that lose least on a sample, best first."""
         if all(attribute.t is None for attribute in self.requirement.attributes):
-            return 0.0
+            return [0.0]
         rows = np.sort(rng.choice(len(self.table), min(SAMPLE, len(self.table)), replace=False))
         sample = Piece.of(self.table.take(rows), self.requirement, softened, len(rows))
 
@@ -147,7 +142,24 @@ class _Run:
             return sample.table.loss(sample.split(slack, self.effort.mends, 0, self.control))
 
         losses = _mapped(pool, loss, SLACKS)
-        return SLACKS[int(np.argmin(losses))]
+        return [SLACKS[place] for place in np.argsort(losses, kind="stable")[: self.effort.slacks]]
+
+    def search(self, labels: Labels, rng: np.random.Generator, pool: ThreadPoolExecutor) -> tuple[Labels, float]:
+        """Improve classes round by round; returns the best, and its loss."""
+        least = self.table.loss(labels)
+        self.control.report(loss=least)
+        for number in range(self.effort.rounds):
+            if self.control.stop:
+                break
+            found = self.improve(labels, rng, pool, number)
+            loss = self.table.loss(found)
+            saved = least - loss
+            if saved > 0:
+                labels, least = found, loss
+            self.control.report(loss=least, done=(number + 1) / self.effort.rounds)
+            if saved <= self.effort.enough * least:
+                break
+        return labels, least
 
     def improve(self, labels: Labels, rng: np.random.Generator, pool: ThreadPoolExecutor, round_: int) -> Labels:
         """Cut the table into pieces of whole classes, and search each."""

@@ -78,6 +78,11 @@ class Matrix:
         return self.values
 
     @property
+    def distances(self) -> NDArray[np.float64]:
+        """The distance of each value from each other."""
+        return self._costs
+
+    @property
     def size(self) -> int:
         """The number of values in the domain."""
         return len(self._costs)

@@ -70,6 +70,7 @@ def check(
                 for column in range(codes.shape[1]):
                     room[size, column] = codes[row, column]
                 size += 1
+        # Without an axis `left` says nothing; a literal True there would have `holds` compiled a second time.
         verdict = holds(room, 0, 0, size, -1, 0, size > 0, rules, scratch)
         if verdict != YES:
             return label, verdict

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.closeness import ASK, YES, Rules, Scratch, holds
-from tclose.kernels.compile import kernel
+from tclose.kernels.closeness import ASK, NO, YES, Rules, Scratch, judge
+from tclose.kernels.compile import inner, kernel
 from tclose.kernels.costs import Costs, span_cost
 
 DONE, PAUSED, ASKED = 0, 1, 2
 LEAF = 8
-# What `state` holds between calls: the class under way, how many rows of it are in the buffer, and the verdict on it.
+# What `state` holds between calls: the class under way, how many rows of it are counted, and the verdict on it.
 CLASS, SIZE, VERDICT = range(3)
 # Columns of the table of classes: its rows, where its own begin in `codes`, the class it is merged into (or itself),
 # the next and the last of the classes merged into it, and its place along the curve.
@@ -37,6 +37,14 @@ class Classes(NamedTuple):
     along: Integers  # the classes along the curve
     ends: NDArray[np.int32]
     inside: Integers  # classes still there, of each node
+
+
+class Tally(NamedTuple):
+    """The class under way, counted: zero between classes."""
+
+    counts: Integers  # of each attribute and value
+    touched: NDArray[np.int32]  # of each attribute: the values that occur
+    distinct: Integers  # and how many they are
 
 
 @kernel
@@ -62,7 +70,7 @@ def build(classes: Classes) -> None:
             classes.inside[node] = classes.inside[2 * node] + classes.inside[2 * node + 1]
 
 
-@kernel
+@inner
 def take_off(classes: Classes, number: int) -> None:
     """Take a class out of the tree."""
     node = len(classes.ends) // 2 + classes.table[number, PLACE] // LEAF
@@ -71,7 +79,7 @@ def take_off(classes: Classes, number: int) -> None:
         node >>= 1
 
 
-@kernel
+@inner
 def joint_loss(span: NDArray[np.int32], other: NDArray[np.int32], costs: Costs, weights: Floats) -> float:
     """The loss of a row of a class that covers a span and another."""
     total, n_axes = 0.0, len(weights)
@@ -82,7 +90,7 @@ def joint_loss(span: NDArray[np.int32], other: NDArray[np.int32], costs: Costs, 
     return total
 
 
-@kernel
+@inner
 def least_joint_loss(classes: Classes, number: int, node: int, costs: Costs, weights: Floats) -> float:
     """No union of this class with one of the node loses less; infinite if the node is empty."""
     if classes.inside[node] == 0:
@@ -128,19 +136,45 @@ def nearest(classes: Classes, number: int, costs: Costs, weights: Floats) -> int
     return best
 
 
-@kernel
-def gather(classes: Classes, number: int, codes: NDArray[np.int32], buffer: NDArray[np.int32], size: int) -> int:
-    """Append the codes of a class, and of all that are merged into it, to the buffer; returns its new size."""
+@inner
+def count(classes: Classes, number: int, codes: NDArray[np.int32], tally: Tally) -> None:
+    """Add the rows of a class, and of all that are merged into it, to the tally."""
     part = number
     while part >= 0:
         start = classes.table[part, START]
         stop = classes.table[part + 1, START] if part + 1 < len(classes.table) else len(codes)
         for row in range(start, stop):
-            for column in range(codes.shape[1]):
-                buffer[size, column] = codes[row, column]
-            size += 1
+            for attribute in range(codes.shape[1]):
+                code = codes[row, attribute]
+                if tally.counts[attribute, code] == 0:
+                    tally.touched[attribute, tally.distinct[attribute]] = code
+                    tally.distinct[attribute] += 1
+                tally.counts[attribute, code] += 1
         part = classes.table[part, NEXT]
-    return size
+
+
+@inner
+def clear(tally: Tally) -> None:
+    """Begin anew."""
+    for attribute in range(len(tally.distinct)):
+        for place in range(tally.distinct[attribute]):
+            tally.counts[attribute, tally.touched[attribute, place]] = 0
+        tally.distinct[attribute] = 0
+
+
+@inner
+def holds(tally: Tally, size: int, rules: Rules, scratch: Scratch) -> int:
+    """NO, YES or ASK: is the class in the tally, of so many rows, close and diverse?"""
+    verdict = YES
+    for attribute in range(len(tally.distinct)):
+        for place in range(tally.distinct[attribute]):
+            code = tally.touched[attribute, place]
+            scratch.touched[place], scratch.counts[code] = code, tally.counts[attribute, code]
+        answer = judge(rules, attribute, scratch, tally.distinct[attribute], size)
+        if answer == NO:
+            return NO
+        verdict = max(verdict, answer)
+    return verdict
 
 
 @kernel
@@ -161,12 +195,13 @@ def join(classes: Classes, number: int, other: int, costs: Costs, weights: Float
 
 @kernel
 def advance(
-    classes: Classes, codes: NDArray[np.int32], buffer: NDArray[np.int32], state: Integers, rules: Rules,
-    scratch: Scratch, costs: Costs, weights: Floats, budget: int,
+    classes: Classes, codes: NDArray[np.int32], tally: Tally, state: Integers, rules: Rules, scratch: Scratch,
+    costs: Costs, weights: Floats, budget: int,
 ) -> int:  # fmt: skip
     """Go through the classes until all hold, the budget of row visits is spent, or a verdict is needed.
 
-    `state` carries what is under way from call to call; see the names above.
+    `state` and `tally` carry what is under way from call to call. A class that grows is not
+    counted anew: a step asks for the rows that join, the values that occur, and a search.
     """
     while state[CLASS] < len(classes.table):
         number = state[CLASS]
@@ -174,15 +209,18 @@ def advance(
             if classes.table[number, OWNER] != number:
                 state[CLASS] += 1
                 continue
-            state[SIZE] = gather(classes, number, codes, buffer, 0)
+            count(classes, number, codes, tally)
+            state[SIZE] = classes.table[number, ROWS]
+            budget -= state[SIZE] * codes.shape[1]
         verdict = state[VERDICT]
         if verdict == ASK:
-            verdict = holds(buffer, 0, 0, state[SIZE], -1, 0, state[SIZE] > 0, rules, scratch)
-            budget -= state[SIZE] * codes.shape[1]
+            verdict = holds(tally, state[SIZE], rules, scratch)
+            budget -= tally.distinct.sum()
             if verdict == ASK:
                 return ASKED
         state[VERDICT] = ASK
         if verdict == YES:
+            clear(tally)
             state[CLASS] += 1
             state[SIZE] = 0
         else:
@@ -190,8 +228,10 @@ def advance(
             budget -= 1000
             if other < 0:
                 return DONE
-            state[SIZE] = gather(classes, other, codes, buffer, state[SIZE])
+            count(classes, other, codes, tally)
+            budget -= classes.table[other, ROWS] * codes.shape[1]
             join(classes, number, other, costs, weights)
+            state[SIZE] = classes.table[number, ROWS]
         if budget < 0:
             return PAUSED
     return DONE

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.closeness import ASK, NO, YES, Rules, Scratch, holds
-from tclose.kernels.compile import kernel
+from tclose.kernels.compile import inner, kernel
 from tclose.kernels.costs import IS_TREE, Costs, span_cost
 
 DONE, PAUSED, ASKED = 0, 1, 2
@@ -29,7 +29,7 @@ class Room(NamedTuple):
     rows_from: Integers
 
 
-@kernel
+@inner
 def axis_order(rows: Rows, start: int, stop: int, costs: Costs) -> tuple[NDArray[np.int64], Rows]:
     """The axes on which the class is not a single place, widest first, and the lowest and highest places."""
     n_axes = len(costs.table)
@@ -57,7 +57,7 @@ def axis_order(rows: Rows, start: int, stop: int, costs: Costs) -> tuple[NDArray
     return order[:found], ends
 
 
-@kernel
+@inner
 def count_places(rows: Rows, start: int, stop: int, axis: int, low: int, high: int, room: Room) -> int:
     """The distinct places of the class on an axis, ascending, with their counts; returns how many."""
     size = stop - start
@@ -85,7 +85,7 @@ def count_places(rows: Rows, start: int, stop: int, axis: int, low: int, high: i
     return found
 
 
-@kernel
+@inner
 def median_cuts(
     rows: Rows, start: int, stop: int, axis: int, low: int, high: int, k: int, costs: Costs, room: Room
 ) -> tuple[int, int]:
@@ -112,7 +112,7 @@ def median_cuts(
     return between, anywhere
 
 
-@kernel
+@inner
 def divide(rows: Rows, index: Integers, start: int, stop: int, axis: int, cut: int, room: Room) -> int:
     """Bring the rows up to the cut before the others, both in order; returns where the others begin."""
     left, right = start, 0

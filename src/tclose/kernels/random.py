@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.compile import kernel
+from tclose.kernels.compile import inner
 
 Random = NDArray[np.uint64]
 
 
-@kernel
+@inner
 def draw(random: Random, size: int) -> int:
     """A number from 0 to size - 1 (SplitMix64, its 53 highest bits)."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)

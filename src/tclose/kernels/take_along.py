@@ -1,19 +1,48 @@
 """SABRE-AK: take rows out of buckets that are sorted along a curve.
 
 A word is a row's bucket, key and number, in this order from the highest bit on, so that sorted
-words stand by bucket and key. Bucket i has the words starts[i] to stops[i] - 1.
+words stand by bucket and key.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.compile import kernel
+from tclose.kernels.compile import inner, kernel
 from tclose.kernels.random import Random, draw
 
 Links = NDArray[np.int32]
 Integers = NDArray[np.int64]
+
+
+class Curve(NamedTuple):
+    """The rows of all buckets along the curve.
+
+    `before` and `after` hold, one place on, the next living place to the left and right, by
+    union-find; beyond a bucket's ends there is none.
+    """
+
+    words: Integers
+    before: Links
+    after: Links
+    starts: Integers  # of each bucket's words
+    stops: Integers
+    living: Integers  # rows still there, of each bucket
+    n_keys: int  # bits of a key
+    n_rows: int  # bits of a row's number
+
+
+class Seed(NamedTuple):
+    """The row that a class is formed around."""
+
+    number: int  # of the class
+    key: int
+    n_rows: int
+    key_mask: int
+    row_mask: int
 
 
 @kernel
@@ -23,7 +52,7 @@ def pack(words: Integers, owners: NDArray[np.int32], n_keys: int, n_rows: int) -
         words[row] = (((np.int64(owners[row]) << n_keys) | words[row]) << n_rows) | row
 
 
-@kernel
+@inner
 def draw_bucket(random: Random, sizes: Integers) -> int:
     """One of the buckets that a class takes rows from."""
     taking = 0
@@ -37,7 +66,7 @@ def draw_bucket(random: Random, sizes: Integers) -> int:
     return bucket
 
 
-@kernel
+@inner
 def find(links: Links, place: int) -> int:
     """The living place a link leads to; the way there is halved."""
     while links[place] != place:
@@ -46,7 +75,7 @@ def find(links: Links, place: int) -> int:
     return place
 
 
-@kernel
+@inner
 def compact(words: Integers, before: Links, after: Links, start: int, stop: int) -> int:
     """Move the living words of a bucket together; returns where they end."""
     end = start
@@ -60,7 +89,7 @@ def compact(words: Integers, before: Links, after: Links, start: int, stop: int)
     return end
 
 
-@kernel
+@inner
 def first_at_least(words: Integers, start: int, stop: int, word: int) -> int:
     """The first place whose word is not below this one."""
     while start < stop:
@@ -72,57 +101,73 @@ def first_at_least(words: Integers, start: int, stop: int, word: int) -> int:
     return start
 
 
+@inner
+def draw_place(after: Links, start: int, stop: int, random: Random) -> int:
+    """A living place from `start` to `stop` - 1."""
+    place = start + draw(random, stop - start)
+    while after[place + 1] != place + 1:
+        place = start + draw(random, stop - start)
+    return place
+
+
+@inner
+def take_share(
+    words: Integers, before: Links, after: Links, ends: tuple[int, int], sides: tuple[int, int], seed: Seed, size: int,
+    taken: Integers, labels: Integers,
+) -> None:  # fmt: skip
+    """Give a class so many rows of a bucket: from the living places on both sides outward, the nearer first."""
+    start, stop = ends
+    left, right = sides
+    for each in range(size):
+        if left < start:
+            nearer = right
+        elif right >= stop:
+            nearer = left
+        else:
+            rise = ((words[right] >> seed.n_rows) & seed.key_mask) - seed.key
+            fall = seed.key - ((words[left] >> seed.n_rows) & seed.key_mask)
+            nearer = right if rise <= fall else left
+        taken[each] = nearer
+        labels[words[nearer] & seed.row_mask] = seed.number
+        if nearer == right:
+            right = find(after, right + 2) - 1
+        else:
+            left = find(before, left) - 1
+    for each in range(size):
+        before[taken[each] + 1] = left + 1
+        after[taken[each] + 1] = right + 1
+
+
 @kernel
 def take_out(
-    words: Integers, before: Links, after: Links, starts: Integers, stops: Integers, living: Integers, kinds: Integers,
-    sequence: Links, first: int, last: int, n_keys: int, n_rows: int, random: Random, taken: Integers,
+    curve: Curve, kinds: Integers, sequence: Links, first: int, last: int, random: Random, taken: Integers,
     labels: Integers, seeds: Integers,
 ) -> None:  # fmt: skip
     """Form the classes first to last - 1: around a random row, the nearest of each bucket along the curve.
 
-    `before` and `after` hold, one place on, the next living place to the left and right, by
-    union-find; beyond a bucket's ends there is none. A bucket more than half dead is compacted,
-    so that a random place is alive every other time, and searches stay short.
+    A bucket more than half dead is compacted, so that a random place is alive every other time,
+    and searches stay short.
     """
-    key_mask, row_mask = (np.int64(1) << n_keys) - 1, (np.int64(1) << n_rows) - 1
+    # Handed on one by one: the arrays of a tuple are reference-counted at each call, which takes as long as all else.
+    words, before, after, starts, stops, living, n_keys, n_rows = curve
+    key_mask, row_mask = (1 << n_keys) - 1, (1 << n_rows) - 1
     for number in range(first, last):
         sizes = kinds[sequence[number]]
         seed_bucket = draw_bucket(random, sizes)
-        seed = starts[seed_bucket] + draw(random, stops[seed_bucket] - starts[seed_bucket])
-        while after[seed + 1] != seed + 1:
-            seed = starts[seed_bucket] + draw(random, stops[seed_bucket] - starts[seed_bucket])
-        seed_word = words[seed]
-        key = (seed_word >> n_rows) & key_mask
-        seeds[number] = seed_word & row_mask
+        seed = draw_place(after, starts[seed_bucket], stops[seed_bucket], random)
+        key = (words[seed] >> n_rows) & key_mask
+        seeds[number] = words[seed] & row_mask
+        about = Seed(number, key, n_rows, key_mask, row_mask)
         for bucket in range(len(sizes)):
-            size, start, stop = sizes[bucket], starts[bucket], stops[bucket]
-            if size == 0:
+            if sizes[bucket] == 0:
                 continue
+            start, stop = starts[bucket], stops[bucket]
             if bucket == seed_bucket:
-                right = seed
-                left = find(before, seed) - 1
+                left, right = find(before, seed) - 1, seed
             else:
                 place = first_at_least(words, start, stop, ((bucket << n_keys) | key) << n_rows)
-                right = find(after, place + 1) - 1
-                left = find(before, place) - 1
-            for each in range(size):
-                if left < start:
-                    nearer = right
-                elif right >= stop:
-                    nearer = left
-                else:
-                    rise = ((words[right] >> n_rows) & key_mask) - key
-                    fall = key - ((words[left] >> n_rows) & key_mask)
-                    nearer = right if rise <= fall else left
-                taken[each] = nearer
-                labels[words[nearer] & row_mask] = number
-                if nearer == right:
-                    right = find(after, right + 2) - 1
-                else:
-                    left = find(before, left) - 1
-            for each in range(size):
-                before[taken[each] + 1] = left + 1
-                after[taken[each] + 1] = right + 1
-            living[bucket] -= size
+                left, right = find(before, place) - 1, find(after, place + 1) - 1
+            take_share(words, before, after, (start, stop), (left, right), about, sizes[bucket], taken, labels)
+            living[bucket] -= sizes[bucket]
             if 2 * living[bucket] < stop - start:
                 stops[bucket] = compact(words, before, after, start, stop)

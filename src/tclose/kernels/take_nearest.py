@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.compile import kernel
+from tclose.kernels.compile import inner, kernel
 from tclose.kernels.random import Random, draw
 from tclose.kernels.take_along import draw_bucket
 
@@ -66,7 +66,7 @@ def build(index: Index, bucket: int) -> None:
             index.inside[root + node] = index.inside[root + 2 * node] + index.inside[root + 2 * node + 1]
 
 
-@kernel
+@inner
 def remove(index: Index, bucket: int, place: int) -> None:
     """Take one point out of its bucket and of every node above it."""
     index.alive[place] = False
@@ -77,7 +77,7 @@ def remove(index: Index, bucket: int, place: int) -> None:
         node >>= 1
 
 
-@kernel
+@inner
 def compact(index: Index, bucket: int) -> None:
     """Move the points still there together, and build their tree anew."""
     end = index.starts[bucket]
@@ -92,7 +92,7 @@ def compact(index: Index, bucket: int) -> None:
     build(index, bucket)
 
 
-@kernel
+@inner
 def box_distance(index: Index, node: int, point: Floats) -> float:
     """The square of the distance from a point to a node's box; infinite if nothing is left in it."""
     if index.inside[node] == 0:
@@ -105,13 +105,49 @@ def box_distance(index: Index, node: int, point: Floats) -> float:
     return total
 
 
-@kernel
+@inner
+def push(found: Integers, apart: Floats, n_found: int, place: int, distance: float) -> None:
+    """Add a point to a heap of `n_found`, none nearer than those below it: the farthest comes first."""
+    node = n_found
+    while node > 0 and apart[(node - 1) >> 1] < distance:
+        above = (node - 1) >> 1
+        found[node], apart[node] = found[above], apart[above]
+        node = above
+    found[node], apart[node] = place, distance
+
+
+@inner
+def replace_farthest(found: Integers, apart: Floats, n_found: int, place: int, distance: float) -> None:
+    """Put a nearer point into the heap for the farthest."""
+    node, below = 0, 1
+    while below < n_found:
+        if below + 1 < n_found and apart[below + 1] > apart[below]:
+            below += 1
+        if apart[below] <= distance:
+            break
+        found[node], apart[node] = found[below], apart[below]
+        node, below = below, 2 * below + 1
+    found[node], apart[node] = place, distance
+
+
+@inner
+def all_living(index: Index, bucket: int, found: Integers) -> None:
+    """The places of all points still there."""
+    n_found = 0
+    for place in range(index.starts[bucket], index.stops[bucket]):
+        if index.alive[place]:
+            found[n_found] = place
+            n_found += 1
+
+
+@inner
 def nearest(
     index: Index, bucket: int, point: Floats, size: int, found: Integers, apart: Floats, stack: Integers, gaps: Floats
 ) -> None:
-    """The places of the `size` points nearest to this one, ascending by distance, whose squares go to `apart`.
+    """The places of the `size` points nearest to this one; the squares of their distances go to `apart`.
 
-    The nearer of two nodes first; none that is farther than the farthest found.
+    The nearer of two nodes first; none that is farther than the farthest found, which a heap
+    keeps at hand.
     """
     root, width = index.roots[bucket], index.widths[bucket]
     n_found, top = 0, 1
@@ -119,7 +155,7 @@ def nearest(
     while top > 0:
         top -= 1
         node = stack[top]
-        if n_found == size and gaps[top] >= apart[size - 1]:
+        if n_found == size and gaps[top] >= apart[0]:
             continue
         if node < width:
             left, right = box_distance(index, root + 2 * node, point), box_distance(index, root + 2 * node + 1, point)
@@ -135,14 +171,11 @@ def nearest(
             distance = 0.0
             for axis in range(len(point)):
                 distance += (index.points[place, axis] - point[axis]) ** 2
-            if n_found == size and distance >= apart[size - 1]:
-                continue
-            n_found = min(n_found + 1, size)
-            rank = n_found - 1
-            while rank > 0 and apart[rank - 1] > distance:
-                found[rank], apart[rank] = found[rank - 1], apart[rank - 1]
-                rank -= 1
-            found[rank], apart[rank] = place, distance
+            if n_found < size:
+                push(found, apart, n_found, place, distance)
+                n_found += 1
+            elif distance < apart[0]:
+                replace_farthest(found, apart, size, place, distance)
 
 
 @kernel
@@ -165,7 +198,9 @@ def take_out(
         remove(index, seed_bucket, seed)
         for bucket in range(len(sizes)):
             size = sizes[bucket] - (bucket == seed_bucket)
-            if size > 0:
+            if size == index.living[bucket]:
+                all_living(index, bucket, found)
+            elif size > 0:
                 nearest(index, bucket, point, size, found, apart, stack, gaps)
             for each in range(size):
                 labels[index.rows[found[each]]] = number

@@ -64,4 +64,6 @@ def _terms(tally: Tally, n: int) -> NDArray[np.float64]:
     shared = (p * np.log2(p / middle) + q * np.log2(q / middle)) / 2
     of_lacking = np.array([((tally.reference / n) ** 2).sum(), np.count_nonzero(tally.reference), 0.5])
     by_pair = np.stack([(q - p) ** 2 - p**2, -same.astype(np.float64), shared - p / 2])
-    return of_lacking[:, None] + np.add.reduceat(by_pair, tally.start, axis=1)
+    sums: NDArray[np.float64] = of_lacking[:, None] + np.add.reduceat(by_pair, tally.start, axis=1)
+    sums[:, sums[1] == 0] = 0  # all shares are the same, and what remains is rounding
+    return sums

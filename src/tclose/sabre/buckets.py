@@ -39,6 +39,9 @@ class Buckets:
 
         D = sum over edges of weight |q_low + ... - p_low - ...| / denominator
 
+    The distance of a matrix is none along a tree. Its values are joined into one whose distances
+    are nowhere below those of the matrix, so that what the formula gives is an upper bound of D.
+
     Attributes
     ----------
     of_code
@@ -106,23 +109,24 @@ def _grow(
 ) -> tuple[list[Node], int]:
     """Split the bucket that lowers U most, the oldest of several, until U is low enough or none can be split.
 
-    A split always lowers U, so that those which cannot be split come last.
+    Splitting a node of a matrix may raise U, and is done nevertheless where nothing lowers it: its
+    parts may be split in turn, down to single values, which cost nothing.
     """
     number, total = count(), bound(root)
-    buckets: list[tuple[int, int, Node, Sequence[Node]]] = []
+    buckets: list[tuple[bool, int, int, Node, Sequence[Node]]] = []  # those that cannot be split come last
 
     def add(node: Node) -> None:
         parts = children(node)
         decrease = bound(node) - sum(map(bound, parts)) if parts else 0
-        heapq.heappush(buckets, (-decrease, next(number), node, parts))
+        heapq.heappush(buckets, (not parts, -decrease, next(number), node, parts))
 
     add(root)
-    while not enough(total) and buckets[0][3]:
-        decrease, _, _, parts = heapq.heappop(buckets)
-        total += decrease
+    while not enough(total) and buckets[0][-1]:
+        _, change, _, _, parts = heapq.heappop(buckets)
+        total += change
         for part in parts:
             add(part)
-    return [node for _, _, node, _ in buckets], total
+    return [node for _, _, _, node, _ in buckets], total
 
 
 def _on_line(line: Line, counts: Integers, occurring: Integers, t: Fraction) -> Buckets:
@@ -193,7 +197,8 @@ class _Nodes:
     values
         The code of each leaf; -1 of inner nodes.
     bounds
-        What each node may cost as a bucket: height times rows of the table.
+        What each node may cost as a bucket, by theorem 2 or more closely: in rows of the table
+        times the unit of heights.
     height
         Of the whole hierarchy.
     """
@@ -285,7 +290,7 @@ def nodes_of_matrix(matrix: Matrix, counts: Integers) -> _Nodes:
     from scipy.spatial.distance import squareform
 
     codes = np.flatnonzero(counts)
-    costs = np.ceil(matrix.form(matrix.size)._costs[np.ix_(codes, codes)] * UNITS).astype(np.int64)
+    costs = np.ceil(matrix.distances[np.ix_(codes, codes)] * UNITS).astype(np.int64)
     joined = linkage(squareform(costs, checks=False), "complete")[:, :2].astype(np.int64) if len(codes) > 1 else []
     members, apart = [[place] for place in range(len(codes))], [0] * len(codes)
     within = [np.zeros(1, object) for _ in codes]  # the cost of filling all others of a node from each of its values

@@ -16,7 +16,10 @@ BLOCK = 1 << 14  # rows whose words stay in the cache while one axis after the o
 
 
 def key_bits(table: EncodedTable, most: int) -> int:
-    """How many bits of a key to use of at most so many: as many for each axis, and no more than its longest needs."""
+    """How many bits of a key to use, of at most so many: the same for each axis, and no more than the longest needs.
+
+    Of more axes than bits the first ones have a bit each.
+    """
     longest = max((int(axis.size - 1).bit_length() for axis in table.axes), default=0)
     n_axes = min(len(table.axes), most)
     return n_axes * max(min(most // n_axes, longest), 1) if n_axes else 0

@@ -9,24 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.encode import EncodedTable
-from tclose.errors import InfeasibleError
-from tclose.partition import Control, Partition
+from tclose.partition import Partition
 from tclose.requirement import Requirement
 from tclose.sabre.curve import hilbert_keys, key_bits
+from tclose.sabre.stages import Watch
 
 if TYPE_CHECKING:
-    from tclose.kernels.merging import Classes
+    from tclose.kernels.merging import Classes, Tally
 
 Labels = NDArray[np.int64]
 BUDGET = 10_000_000  # row visits between two looks at the clock, about 0.1 s
 
 
-def merge(table: EncodedTable, requirement: Requirement, labels: Labels, control: Control) -> Labels:
+def merge(table: EncodedTable, requirement: Requirement, labels: Labels, watch: Watch | None) -> tuple[Labels, bool]:
     """Go through the classes; one that does not hold takes in the class whose union adds least to the cost.
 
     A union is no farther from the table than the farther of its parts, and no less diverse
     than the less diverse, so what holds goes on holding. When the time is over, the classes not
-    yet looked at are taken together as one.
+    yet settled are taken together as one; the second result is whether there was no need to.
+    Without a watch the time is never over.
 
     Raises
     ------
@@ -38,23 +39,36 @@ def merge(table: EncodedTable, requirement: Requirement, labels: Labels, control
 
     order = np.argsort(labels, kind="stable")
     codes = np.stack([column[order] for column in table.codes], axis=1)
-    classes = _classes(table, labels)
+    classes, tally, state = _classes(table, labels), _tally(requirement), np.array([0, 0, ASK])
     rules, scratch, costs = requirement.rules(), requirement.scratch(), table.costs()
     weights = np.array([axis.weight for axis in table.axes])
-    state, buffer = np.array([0, 0, ASK]), np.empty_like(codes)
     while kernels.DONE != (
-        status := kernels.advance(classes, codes, buffer, state, rules, scratch, costs, weights, BUDGET)
+        status := kernels.advance(classes, codes, tally, state, rules, scratch, costs, weights, BUDGET)
     ):
         if status == kernels.ASKED:
-            close = requirement.holds(list(buffer[: state[kernels.SIZE]].T))
-            state[kernels.VERDICT] = YES if close else NO
-        control.report(done=float(state[kernels.CLASS]) / len(classes.table))
-        if control.stop:
-            settled = np.minimum(_roots(classes), state[kernels.CLASS])
-            return merge(table, requirement, Partition.of(settled[labels]).labels, Control())
-    if state[kernels.CLASS] < len(classes.table):
-        raise InfeasibleError("Not even one class of all rows is close enough to the reference. Raise t.")
-    return Partition.of(_roots(classes)[labels]).labels
+            each = zip(requirement.attributes, tally.counts, strict=True)
+            held = all(attribute.holds(counts[: attribute.domain.size]) for attribute, counts in each)
+            state[kernels.VERDICT] = YES if held else NO
+        if watch is None:
+            continue
+        watch.report(done=float(state[kernels.CLASS]) / len(classes.table))
+        if watch.stop and ((roots := _roots(classes)) > state[kernels.CLASS]).any():
+            settled = np.minimum(roots, state[kernels.CLASS])
+            return merge(table, requirement, Partition.of(settled[labels]).labels, None)[0], False
+    if state[kernels.CLASS] < len(classes.table):  # what does not hold has taken in all rows
+        requirement.check_whole(table)
+        raise AssertionError("the kernels and the requirement disagree")
+    return Partition.of(_roots(classes)[labels]).labels, True
+
+
+def _tally(requirement: Requirement) -> Tally:
+    """Room to count one class in."""
+    from tclose.kernels.merging import Tally
+
+    n_attributes = len(requirement.attributes)
+    values = max(attribute.domain.size for attribute in requirement.attributes)
+    room = (n_attributes, values)
+    return Tally(np.zeros(room, np.int64), np.zeros(room, np.int32), np.zeros(n_attributes, np.int64))
 
 
 def _classes(table: EncodedTable, labels: Labels) -> Classes:

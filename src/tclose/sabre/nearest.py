@@ -6,17 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.encode import EncodedTable
-from tclose.partition import Control
-from tclose.sabre.along import looks
 from tclose.sabre.curve import hilbert_keys, key_bits
 from tclose.sabre.sizes import ClassSizes
+from tclose.sabre.stages import Watch, take_in_pieces
 
 Integers = NDArray[np.int64]
 ROWS = 30_000  # taken between two looks at the clock, about 0.1 s
 
 
 def take_nearest(
-    table: EncodedTable, owners: NDArray[np.int32], sizes: ClassSizes, seed: int, control: Control
+    table: EncodedTable, owners: NDArray[np.int32], sizes: ClassSizes, seed: int, watch: Watch
 ) -> tuple[Integers, Integers]:
     """The class of each row and the seed of each class: around a random row, the nearest of each bucket."""
     from tclose.kernels import take_nearest as kernels
@@ -37,11 +36,9 @@ def take_nearest(
         kernels.build(index, bucket)
     labels, seeds = np.full(len(table), -1, np.int64), np.empty(len(sizes), np.int64)
     most = int(sizes.kinds.max())
-    room = np.array([seed], np.uint64), np.empty(most, np.int64), np.empty(most), labels, seeds
-    for first, last in looks(sizes, ROWS):
-        kernels.take_out(index, sizes.kinds, sizes.sequence, first, last, *room)
-        control.report(done=last / len(sizes))
-        if control.stop and last < len(sizes):
-            labels[labels < 0] = last
-            return labels, seeds[:last]
-    return labels, seeds
+    random, found, apart = np.array([seed], np.uint64), np.empty(most, np.int64), np.empty(most)
+
+    def take_out(first: int, last: int) -> None:
+        kernels.take_out(index, sizes.kinds, sizes.sequence, first, last, random, found, apart, labels, seeds)
+
+    return take_in_pieces(take_out, sizes, ROWS, labels, seeds, watch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from tclose.distances import Line, Matrix
 from tclose.distances.matrix import GAP
 from tclose.encode import EncodedTable
-from tclose.errors import InfeasibleError, SchemaError
+from tclose.errors import SchemaError
 from tclose.partition import Control, Partition
 from tclose.requirement import Attribute, Requirement
 from tclose.sabre.buckets import Bound, Buckets, bucketize
 from tclose.sabre.merge import merge
 from tclose.sabre.sizes import ClassSizes, class_sizes
+from tclose.sabre.stages import Stage, Watch
 
 Labels = NDArray[np.int64]
 GRID = tuple(Fraction(step, 40) for step in range(41))  # of bucketing budgets; absolute, so that a larger t has more
@@ -28,11 +29,11 @@ class TakeOut(Protocol):
     """How rows are taken out of buckets."""
 
     def __call__(
-        self, table: EncodedTable, owners: NDArray[np.int32], sizes: ClassSizes, seed: int, control: Control
+        self, table: EncodedTable, owners: NDArray[np.int32], sizes: ClassSizes, seed: int, watch: Watch
     ) -> tuple[Labels, Labels]:
         """The class of each row and the seed of each class; `owners` is the bucket of each row.
 
-        If the time is over, the rows not yet taken are one class.
+        If the time is over, the rows not yet taken are one class, without a seed.
         """
         ...
 
@@ -47,7 +48,8 @@ class Options:
         How much a bucket may cost by itself; see `bucketize`.
     first
         The sensitive attribute whose buckets rows are taken from; the others are met by merging.
-        The schema's first with a t, if None.
+        The schema's first with a t, if None or if the requirement has no t for it: `anonymize`
+        refuses such a name, but also asks what binds by leaving attributes out.
     try_first
         Try every attribute with a t as the first.
     search_budget
@@ -67,6 +69,25 @@ class Options:
             raise SchemaError("SABRE: give 'first', or let 'try_first' find it, not both.")
 
 
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """One way to try.
+
+    Attributes
+    ----------
+    first
+        Which attribute's buckets rows are taken from; None if none has a t.
+    buckets
+        Its buckets.
+    t
+        What its classes have to be within.
+    """
+
+    first: int | None
+    buckets: Buckets
+    t: Fraction
+
+
 def partition(
     take_out: TakeOut,
     table: EncodedTable,
@@ -76,25 +97,41 @@ def partition(
     control: Control,
     start: Partition | None,
 ) -> Partition:
-    """Algorithm SABRE; of several ways to try, the one of least loss, or `start` if that loses no more."""
-    requirement.check_whole(len(table))
+    """Algorithm SABRE; of several ways to try, the one of least loss, or `start` if that holds and loses no more."""
+    requirement.check_whole(table)
     seed = int(rng.integers(2**63))
-    best, least = start, np.inf if start is None else table.loss(start.labels)
     plans = list(_plans(table, requirement, options))
-    for number, (first, buckets, t) in enumerate(plans):
+    best, least, complete = np.zeros(len(table), np.int64), np.inf, True
+    for number, plan in enumerate(plans):
         if number and control.stop:
+            complete = False
             break
-        owners = np.zeros(len(table), np.int32) if first is None else buckets.of_code[table.codes[first]]
-        sizes = class_sizes(buckets, t, requirement.k)
-        labels, _ = take_out(table, owners, sizes, seed, control)
-        if any(_asks_more(attribute, place == first) for place, attribute in enumerate(requirement.attributes)):
-            labels = merge(table, requirement, labels, control)
+        stage = Stage(control, number / len(plans), (number + 1) / len(plans))
+        labels, is_whole = _carry_out(plan, take_out, table, requirement, seed, stage)
+        complete &= is_whole
         loss = table.loss(labels) if len(plans) > 1 or start is not None else 0.0
         if loss < least:
-            best, least = Partition(labels), loss
-            control.report(loss=loss if len(plans) > 1 else None, done=(number + 1) / len(plans))
-    assert best is not None  # the first plan always gives one
-    return Partition(best.labels, facts={"stopped_early": True} if control.stop else {})
+            best, least = labels, loss
+        control.report(loss=least if len(plans) > 1 else None, done=(number + 1) / len(plans))
+    facts = {} if complete else {"stopped_early": True}
+    if start is not None and table.loss(start.labels) <= least and requirement.holds_in_all(table, start.labels):
+        return replace(start, facts=start.facts | facts)
+    return Partition(best, facts=facts)
+
+
+def _carry_out(
+    plan: Plan, take_out: TakeOut, table: EncodedTable, requirement: Requirement, seed: int, stage: Stage
+) -> tuple[Labels, bool]:
+    """The class of each row, and whether nothing was left out for want of time."""
+    owners = np.zeros(len(table), np.int32) if plan.first is None else plan.buckets.of_code[table.codes[plan.first]]
+    sizes = class_sizes(plan.buckets, plan.t, requirement.k)
+    if not any(_asks_more(attribute, place == plan.first) for place, attribute in enumerate(requirement.attributes)):
+        labels, seeds = take_out(table, owners, sizes, seed, stage)
+        return labels, len(seeds) == len(sizes)
+    middle = (stage.begin + stage.end) / 2
+    labels, seeds = take_out(table, owners, sizes, seed, replace(stage, end=middle))
+    labels, is_whole = merge(table, requirement, labels, replace(stage, begin=middle))
+    return labels, is_whole and len(seeds) == len(sizes)
 
 
 def _asks_more(attribute: Attribute, is_first: bool) -> bool:
@@ -102,19 +139,14 @@ def _asks_more(attribute: Attribute, is_first: bool) -> bool:
     return attribute.l is not None or (attribute.t is not None and not is_first)
 
 
-def _plans(
-    table: EncodedTable, requirement: Requirement, options: Options
-) -> Iterator[tuple[int | None, Buckets, Fraction]]:
-    """What to try: the first attribute, its buckets, and the t for its classes."""
+def _plans(table: EncodedTable, requirement: Requirement, options: Options) -> Iterator[Plan]:
+    """What to try."""
     attributes = requirement.attributes
     with_t = [place for place, attribute in enumerate(attributes) if attribute.t is not None]
-    if options.first is not None:
-        with_t = [place for place in with_t if attributes[place].domain.column == options.first]
-        if not with_t:
-            raise SchemaError(f"SABRE: 'first' is '{options.first}', which is not a sensitive attribute with a t.")
     if not with_t:
         one = bucketize(Line(np.zeros(1, np.int64), 1), np.array([len(table)]), Fraction(1))
-        yield None, one, Fraction(1)
+        yield Plan(None, one, Fraction(1))
+    with_t.sort(key=lambda place: attributes[place].domain.column != options.first)
     for first in with_t if options.try_first else with_t[:1]:
         attribute = attributes[first]
         counts = np.bincount(table.codes[first], minlength=attribute.domain.size)
@@ -122,19 +154,13 @@ def _plans(
         budgets = [t, *(budget for budget in GRID if budget < t)] if options.search_budget else [t]
         found = [bucketize(attribute.domain.form, counts, budget, options.bound) for budget in budgets]
         for buckets in {each.of_code.tobytes(): each for each in found}.values():
-            yield first, buckets, t
+            yield Plan(first, buckets, t)
 
 
 def _left_of_t(attribute: Attribute, counts: NDArray[np.int64]) -> Fraction:
     """What remains of t for classes measured against the table itself, by the triangle inequality."""
     assert attribute.t is not None
-    t = attribute.t
+    t = attribute.t - Fraction(attribute.distance(counts))
     if isinstance(attribute.domain.form, Matrix):  # whose distance is only known up to a gap
-        t = max(t - 2 * Fraction(GAP), Fraction(0))
-    if not np.array_equal(counts, attribute.reference):
-        t -= Fraction(attribute.distance(counts))
-    if t < 0:
-        raise InfeasibleError(
-            f"The rows as a whole are farther than t from the reference in '{attribute.domain.column}'."
-        )
-    return t
+        t -= 2 * Fraction(GAP)
+    return max(t, Fraction(0))  # at 0 classes are distributed as the table is, which holds

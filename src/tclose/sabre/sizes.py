@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,3 +71,10 @@ def class_sizes(buckets: Buckets, t: Fraction, k: int) -> ClassSizes:
 
     sequence = leaves(buckets.counts)
     return ClassSizes(np.array(kinds), sequence)
+
+
+def looks(sizes: ClassSizes, rows: int) -> list[tuple[int, int]]:
+    """The classes in pieces of about so many rows: the first of each and the one after its last."""
+    ends = np.cumsum(sizes.kinds.sum(axis=1)[sizes.sequence])
+    cuts = np.searchsorted(ends, np.arange(rows, int(ends[-1]), rows)) + 1
+    return list(pairwise(np.unique([0, *cuts, len(ends)]).tolist()))

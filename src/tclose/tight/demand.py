@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Line, Matrix, Tree
+from tclose.distances import Equal, Line, Matrix, Tree
 from tclose.distances.matrix import GAP
 from tclose.encode import Domain
 from tclose.requirement import LARGEST, Attribute, Requirement
@@ -36,9 +36,10 @@ def decidable(requirement: Requirement) -> Requirement:
 
 def _decidable(attribute: Attribute) -> Attribute:
     t, domain = attribute.t, attribute.domain
-    if t is not None and isinstance(domain.form, Matrix):
-        t = max(t - 2 * Fraction(GAP), Fraction(0))
-        domain = Domain(domain.column, _tree_of_matrix(domain.form, attribute.reference), domain.missing)
+    if isinstance(domain.form, Matrix):
+        form = Equal().form(domain.size) if t is None else _tree_of_matrix(domain.form)
+        domain = Domain(domain.column, form, domain.missing)
+        t = None if t is None else max(t - 2 * Fraction(GAP), Fraction(0))
     if t is not None and max(t.as_integer_ratio()) > LARGEST:
         t = Fraction(math.floor(t * STEP), STEP)
     asked = attribute.l
@@ -52,13 +53,13 @@ def _decidable(attribute: Attribute) -> Attribute:
     return Attribute(domain, attribute.reference, t, asked)
 
 
-def _tree_of_matrix(matrix: Matrix, counts: Integers) -> Tree:
-    """The tree of complete linkage over the values that occur."""
-    nodes = nodes_of_matrix(matrix, counts)
+def _tree_of_matrix(matrix: Matrix) -> Tree:
+    """The tree of complete linkage over all values: the reference may lack some that the table has."""
+    nodes = nodes_of_matrix(matrix, np.ones(matrix.size, np.int64))
     depths = np.zeros(len(nodes.parents), np.int64)
     for node in range(1, len(depths)):
         depths[node] = depths[nodes.parents[node]] + 1
-    paths = np.full((len(counts), max(int(depths.max()), 1)), -1, np.int32)
+    paths = np.full((matrix.size, max(int(depths.max()), 1)), -1, np.int32)
     for leaf in np.flatnonzero(nodes.values >= 0):
         node, place = int(leaf), 0
         while node > 0:
@@ -110,10 +111,10 @@ def _runs(attribute: Attribute) -> tuple[Integers, Integers, Integers, NDArray[n
     form, reference = attribute.domain.form, attribute.reference
     if isinstance(form, Line):
         of_code = _binned(reference) if form.size > MOST_VALUES else np.arange(form.size)
-        rows = np.maximum(np.bincount(of_code, weights=reference), 1e-9)
-        middles = np.bincount(of_code, weights=form.positions * np.maximum(reference, 1e-9 / form.size)) / rows
-        high = np.arange(1, len(rows))
-        return of_code, np.zeros_like(high), high, np.maximum(np.diff(middles), 0) / form.span
+        rows = np.maximum(reference, 1e-9)  # values without rows have a position too
+        middles = np.bincount(of_code, weights=form.positions * rows) / np.bincount(of_code, weights=rows)
+        high = np.arange(1, len(middles))
+        return of_code, np.zeros_like(high), high, np.diff(middles) / form.span
     assert isinstance(form, Tree)
     return _tree_runs(form, reference)
 
@@ -140,15 +141,20 @@ def _tree_runs(tree: Tree, reference: Integers) -> tuple[Integers, Integers, Int
         of_code = np.minimum(rank, MOST_VALUES - 1)[of_code]
     low: dict[int, int] = {}
     high: dict[int, int] = {}
+    weights: dict[int, int] = {}
     for code, value in enumerate(of_code.tolist()):
         for above in range(1, min(level, int(lengths[code])) + 1):
-            node = int(tree.paths[code, lengths[code] - above])
+            place = int(lengths[code]) - above
+            node = int(tree.paths[code, place])
             low[node], high[node] = min(low.get(node, value), value), max(high.get(node, value), value)
-    kept = [node for node in low if tree.weights[node] > 0]
-    weights = tree.weights[kept] / tree.denominator if kept else np.zeros(0)
+            # One that is cut off is a leaf now, as high as a leaf: its weight reaches down to there.
+            below = 0 if above == level else place
+            weights[node] = int(tree.weights[tree.paths[code, below : place + 1]].sum())
+    kept = [node for node in low if weights[node] > 0]
     ends = np.array([(low[node], high[node] + 1) for node in kept], np.int64).reshape(-1, 2)
     distinct = np.unique(ends, axis=0, return_index=True)[1] if len(found) > MOST_VALUES else np.arange(len(kept))
-    return of_code, ends[distinct, 0], ends[distinct, 1], weights[distinct]
+    shares = np.array([weights[node] for node in kept])[distinct] / tree.denominator if kept else np.zeros(0)
+    return of_code, ends[distinct, 0], ends[distinct, 1], shares
 
 
 def _ancestors(tree: Tree, lengths: Integers, level: int) -> Integers:

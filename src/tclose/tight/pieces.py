@@ -30,6 +30,8 @@ class Effort:
 
     Attributes
     ----------
+    slacks
+        With how many slacks the whole table is split; the best is gone on with.
     mends
         Cuts of a class that are mended at most.
     rounds
@@ -46,6 +48,7 @@ class Effort:
         A round that saves a smaller share than this is the last.
     """
 
+    slacks: int
     mends: int
     rounds: int
     paths: int

@@ -1,0 +1,31 @@
+"""Many seeds a test: pytest takes longer over a test than most take over a seed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+def for_seeds(n: int, at_a_time: int = 20) -> Callable[[Callable[..., None]], Any]:
+    """Call a test that takes `seed` with 0 to n - 1, a block of seeds an item; a failure names its seed."""
+    blocks = [range(first, min(first + at_a_time, n)) for first in range(0, n, at_a_time)]
+
+    def decorate(test: Callable[..., None]) -> Any:
+        def in_block(seeds: range, **rest: Any) -> None:
+            for seed in seeds:
+                try:
+                    test(seed=seed, **rest)
+                except BaseException as error:  # pytest's own failures too
+                    error.add_note(f"seed {seed}")
+                    raise
+
+        asked = inspect.signature(test)
+        taken = [each.replace(name="seeds") if name == "seed" else each for name, each in asked.parameters.items()]
+        in_block.__signature__ = asked.replace(parameters=taken)  # type: ignore[attr-defined]
+        in_block.__name__, in_block.__doc__, in_block.__module__ = test.__name__, test.__doc__, test.__module__
+        return pytest.mark.parametrize("seeds", blocks, ids=lambda block: f"{block.start}-{block.stop - 1}")(in_block)
+
+    return decorate
