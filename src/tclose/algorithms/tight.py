@@ -92,9 +92,11 @@ class Tight:
         requirement.check_whole(table)
         run = _Run(table, decidable(requirement), EFFORTS[self.effort], control)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            labels, least = run.search(run.split(rng, pool), rng, pool)
-            if start is not None and table.loss(start.labels) <= least:
-                labels, _ = run.search(start.labels, rng, pool)
+            before = np.inf if start is None else table.loss(start.labels)
+            half = 1.0 if start is None else 0.5
+            labels, least = run.search(run.split(rng, pool), rng, pool, before, (0.0, half))
+            if start is not None and before <= least:
+                labels, _ = run.search(start.labels, rng, pool, before, (half, 1.0))
         return Partition(labels, facts={"stopped_early": True} if control.stop else {})
 
 
@@ -144,10 +146,16 @@ class _Run:
         losses = _mapped(pool, loss, SLACKS)
         return [SLACKS[place] for place in np.argsort(losses, kind="stable")[: self.effort.slacks]]
 
-    def search(self, labels: Labels, rng: np.random.Generator, pool: ThreadPoolExecutor) -> tuple[Labels, float]:
-        """Improve classes round by round; returns the best, and its loss."""
+    def search(
+        self, labels: Labels, rng: np.random.Generator, pool: ThreadPoolExecutor, known: float,
+        share: tuple[float, float],
+    ) -> tuple[Labels, float]:  # fmt: skip
+        """Improve classes round by round; returns the best, and its loss.
+
+        A partition that loses `known` is there already, and this is a share of all work.
+        """
         least = self.table.loss(labels)
-        self.control.report(loss=least)
+        self.control.report(loss=min(least, known), done=share[0])
         for number in range(self.effort.rounds):
             if self.control.stop:
                 break
@@ -156,7 +164,8 @@ class _Run:
             saved = least - loss
             if saved > 0:
                 labels, least = found, loss
-            self.control.report(loss=least, done=(number + 1) / self.effort.rounds)
+            done = share[0] + (share[1] - share[0]) * (number + 1) / self.effort.rounds
+            self.control.report(loss=min(least, known), done=done)
             if saved <= self.effort.enough * least:
                 break
         return labels, least

@@ -158,7 +158,7 @@ def try_move(
     task: Task, classes: Classes, row: int, lost: float, found: Integers, n: int, gains: Floats, members: Integers,
     tools: Tools,
 ) -> int:  # fmt: skip
-    """Move a row to the class where that saves most and all stays close; returns that class, or -1.
+    """Move a row to the class, of the four where that saves most, that stays close; returns that class, or -1.
 
     Its own class would lose `lost` a row without it.
     """
