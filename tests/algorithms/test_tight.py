@@ -117,7 +117,7 @@ def ends_after(reports: int) -> Control:
 
     def listen(loss: float | None, done: float | None) -> None:
         assert loss is not None
-        assert done is None or 0 < done <= 1
+        assert done is None or 0 <= done <= 1
         heard.append(loss)
         if len(heard) == reports:
             control.end()
