@@ -346,8 +346,8 @@ def arguments(target: Path, tmp_path: Path) -> list[str]:
     """Those of `anonymize`, for a table of 3,000 rows."""
     (tmp_path / "data.csv").write_bytes(as_csv(people(3_000)))
     (tmp_path / "schema.toml").write_text(promise(), encoding="utf-8")
-    files = ["anonymize", str(tmp_path / "data.csv"), "-s", str(tmp_path / "schema.toml"), "-o", str(target)]
-    return [*files, "--method", "mondrian"]
+    files = [str(tmp_path / "data.csv"), "-s", str(tmp_path / "schema.toml"), "-o", str(target)]
+    return ["anonymize", "--method", "mondrian", *files]
 
 
 def on_a_full_disk(arguments: list[str], target: Path, limit: int) -> tuple[int, str]:

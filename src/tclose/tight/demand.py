@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -40,17 +41,22 @@ def _decidable(attribute: Attribute) -> Attribute:
         form = Equal().form(domain.size) if t is None else _tree_of_matrix(domain.form)
         domain = Domain(domain.column, form, domain.missing)
         t = None if t is None else max(t - 2 * Fraction(GAP), Fraction(0))
-    if t is not None and max(t.as_integer_ratio()) > LARGEST:
-        t = Fraction(math.floor(t * STEP), STEP)
+    t = None if t is None else _short(t, math.floor)
     asked = attribute.l
     if asked is not None:
-        frequency, recursive = asked.frequency, asked.recursive
-        if frequency is not None and max(frequency.as_integer_ratio()) > LARGEST:
-            frequency = Fraction(math.ceil(frequency * STEP), STEP)
-        if recursive is not None and max(recursive[0].as_integer_ratio()) > LARGEST:
-            recursive = Fraction(math.floor(recursive[0] * STEP), STEP), recursive[1]
+        frequency = None if asked.frequency is None else _short(asked.frequency, math.ceil)
+        factor, place = asked.recursive or (None, 0)
+        recursive = None if factor is None else (min(_short(factor, math.floor), Fraction(LARGEST)), place)
         asked = Diversity(asked.distinct, asked.entropy, frequency, recursive)
     return Attribute(domain, attribute.reference, t, asked)
+
+
+def _short(number: Fraction, rounded: Callable[[Fraction], int]) -> Fraction:
+    """A fraction that kernels can take, rounded to the strict side where it is too long."""
+    if max(number.as_integer_ratio()) <= LARGEST:
+        return number
+    step = STEP if number < 1000 else 1
+    return Fraction(rounded(number * step), step)
 
 
 def _tree_of_matrix(matrix: Matrix) -> Tree:
