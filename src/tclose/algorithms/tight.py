@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from tclose.encode import EncodedTable
 from tclose.errors import SchemaError
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
-from tclose.sabre.curve import hilbert_keys, key_bits
+from tclose.sabre.curve import order_along
 from tclose.tight.demand import Softened, decidable, soften
 from tclose.tight.pieces import Effort, Piece
 
@@ -109,9 +110,14 @@ class _Run:
     effort: Effort
     control: Control
 
+    @cached_property
+    def softened(self) -> Softened:
+        """What is asked, for searching."""
+        return soften(self.requirement)
+
     def split(self, rng: np.random.Generator, pool: ThreadPoolExecutor) -> Labels:
         """Split the whole into pieces, and every piece by itself."""
-        softened, n = soften(self.requirement), len(self.table)
+        softened, n = self.softened, len(self.table)
         whole = Piece.of(self.table, self.requirement, softened, n)
         size = int(np.clip(n // 8, SMALLEST, LARGEST))
 
@@ -172,7 +178,7 @@ class _Run:
 
     def improve(self, labels: Labels, rng: np.random.Generator, pool: ThreadPoolExecutor, round_: int) -> Labels:
         """Cut the table into pieces of whole classes, and search each."""
-        softened, n = soften(self.requirement), len(self.table)
+        softened, n = self.softened, len(self.table)
         groups = self._grouped(labels, rng, round_)
         seeds = rng.integers(2**62, size=len(groups))
 
@@ -188,14 +194,9 @@ class _Run:
         """The rows of each piece: classes one after the other along a curve through their middles."""
         sizes = np.bincount(labels)
         spans = self.table.spans(labels, len(sizes))
-        turned = rng.permutation(len(self.table.axes))
-        middles = replace(
-            self.table,
-            axes=tuple(self.table.axes[axis] for axis in turned),
-            places=tuple(((spans[axis][0] + spans[axis][1]) // 2).astype(np.int32) for axis in turned),
-            rows=np.arange(len(sizes)),
-        )
-        along = np.argsort(hilbert_keys(middles, key_bits(middles, 63)), kind="stable")
+        places = tuple(((low + high) // 2).astype(np.int32) for low, high in spans)
+        middles = replace(self.table, places=places, rows=np.arange(len(sizes)))
+        along = order_along(middles, rng.permutation(len(self.table.axes)).tolist())
         size = int(np.clip(len(labels) // 4, SMALLEST, LARGEST))
         before = np.cumsum(sizes[along]) - sizes[along]
         piece_of = np.empty(len(sizes), np.int64)

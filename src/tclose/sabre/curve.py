@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -43,6 +45,15 @@ def hilbert_keys(table: EncodedTable, bits: int) -> Words:
         else:
             keys_by_table(block, len(axes), by_axis, steps)
     return words
+
+
+def order_along(table: EncodedTable, axes: Sequence[int] | None = None) -> NDArray[np.int64]:
+    """The rows along the curve through these axes, in this order; through all as they come if None."""
+    if axes is not None:
+        table = replace(
+            table, axes=tuple(table.axes[axis] for axis in axes), places=tuple(table.places[axis] for axis in axes)
+        )
+    return np.argsort(hilbert_keys(table, key_bits(table, 63)), kind="stable")
 
 
 def _spread(axis: Axis, bits: int, place: int, n_axes: int) -> Words:

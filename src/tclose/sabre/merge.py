@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tclose.encode import EncodedTable
 from tclose.partition import Partition
 from tclose.requirement import Requirement
-from tclose.sabre.curve import hilbert_keys, key_bits
+from tclose.sabre.curve import order_along
 from tclose.sabre.stages import Watch
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _classes(table: EncodedTable, labels: Labels) -> Classes:
     spans = table.spans(labels, len(sizes))
     costs = [axis.weight * axis.cost(*span) for axis, span in zip(table.axes, spans, strict=True)]
     middles = replace(table, places=tuple((low + high) // 2 for low, high in spans), rows=np.arange(len(sizes)))
-    along = np.argsort(hilbert_keys(middles, key_bits(table, 63)), kind="stable")
+    along = order_along(middles)
     rows = np.zeros((len(sizes), 6), np.int64)
     numbers = np.arange(len(sizes))
     rows[:, kernels.ROWS], rows[:, kernels.START] = sizes, np.cumsum(sizes) - sizes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tclose.encode import EncodedTable
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
-from tclose.sabre.curve import hilbert_keys, key_bits
+from tclose.sabre.curve import order_along
 from tclose.tight.demand import Softened
 
 if TYPE_CHECKING:
@@ -173,13 +173,7 @@ class Piece:
         orders = np.empty((n_paths, len(self.table)), np.int64)
         places = np.empty_like(orders)
         for path in range(n_paths):
-            turned = rng.permutation(n_axes)
-            table = replace(
-                self.table,
-                axes=tuple(self.table.axes[axis] for axis in turned),
-                places=tuple(self.table.places[axis] for axis in turned),
-            )
-            orders[path] = np.argsort(hilbert_keys(table, key_bits(table, 63)), kind="stable")
+            orders[path] = order_along(self.table, rng.permutation(n_axes).tolist())
             places[path, orders[path]] = np.arange(len(self.table))
         return Paths(orders, places)
 
