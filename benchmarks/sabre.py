@@ -19,11 +19,11 @@ import tclose
 from benchmarks.results import ROOT, show, verdict
 from tclose.algorithms.sabre_ak import SabreAK
 from tclose.encode import EncodedTable, encode
+from tclose.forming.curve import hilbert_keys, key_bits
 from tclose.frames import read
 from tclose.partition import Control
 from tclose.requirement import Requirement
 from tclose.sabre.buckets import bucketize
-from tclose.sabre.curve import hilbert_keys, key_bits
 from tclose.sabre.sizes import class_sizes
 
 REPEATS = 5

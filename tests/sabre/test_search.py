@@ -19,13 +19,13 @@ from tclose.algorithms.sabre_knn import SabreKNN
 from tclose.datasets import census, hospital
 from tclose.encode import EncodedTable, encode
 from tclose.errors import InfeasibleError, SchemaError
+from tclose.forming.along import take_along
 from tclose.frames import read
 from tclose.metrics.classes import Tally
 from tclose.metrics.closeness import class_distances
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
 from tclose.sabre import search
-from tclose.sabre.along import take_along
 from tclose.sabre.buckets import Bound, bucketize
 from tclose.schema import Schema
 from tclose.testing import run
@@ -186,7 +186,7 @@ def test_another_reference(method: Any) -> None:
 @METHODS
 def test_stopped_at_once_it_is_still_valid(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("along", "nearest"):
-        monkeypatch.setattr(f"tclose.sabre.{module}.ROWS", 50)
+        monkeypatch.setattr(f"tclose.forming.{module}.ROWS", 50)
     table, requirement = encoded(*hospital(300, seed=2))
     control = Control()
     control.end()
@@ -229,9 +229,9 @@ def test_a_stop_that_leaves_nothing_out_is_not_told(method: Any) -> None:
 @METHODS
 @pytest.mark.parametrize("options", [{}, {"search_budget": True}, {"try_first": True}])
 def test_progress_never_goes_back(method: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tclose.sabre.merge.BUDGET", 2000)
+    monkeypatch.setattr("tclose.forming.merge.BUDGET", 2000)
     for module in ("along", "nearest"):
-        monkeypatch.setattr(f"tclose.sabre.{module}.ROWS", 50)
+        monkeypatch.setattr(f"tclose.forming.{module}.ROWS", 50)
     table, requirement = encoded(*hospital(300, seed=2))
     shares: list[Any] = []
     control = Control(listener=lambda loss, done: shares.append(done))

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from tclose.encode import EncodedTable
+from tclose.forming.along import take_along
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
-from tclose.sabre.along import take_along
 from tclose.sabre.buckets import Bound
 from tclose.sabre.search import Options, partition
 

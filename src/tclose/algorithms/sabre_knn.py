@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from tclose.encode import EncodedTable
+from tclose.forming.nearest import take_nearest
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
 from tclose.sabre.buckets import Bound
-from tclose.sabre.nearest import take_nearest
 from tclose.sabre.search import Options, partition
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from tclose.encode import EncodedTable
 from tclose.errors import SchemaError
+from tclose.forming.curve import order_along
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
-from tclose.sabre.curve import order_along
 from tclose.tight.demand import Softened, decidable, soften
 from tclose.tight.pieces import Effort, Piece
 

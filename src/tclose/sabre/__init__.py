@@ -1,1 +1,1 @@
-"""SABRE (paper 004) piece by piece: buckets, class sizes, taking rows out, merging."""
+"""SABRE (paper 004) piece by piece: buckets, class sizes, and what to try."""

@@ -14,12 +14,13 @@ from tclose.distances import Line, Matrix
 from tclose.distances.matrix import GAP
 from tclose.encode import EncodedTable
 from tclose.errors import SchemaError
+from tclose.forming.merge import merge
+from tclose.forming.sizes import ClassSizes
+from tclose.forming.stages import Stage, Watch
 from tclose.partition import Control, Partition
 from tclose.requirement import Attribute, Requirement
 from tclose.sabre.buckets import Bound, Buckets, bucketize
-from tclose.sabre.merge import merge
-from tclose.sabre.sizes import ClassSizes, class_sizes
-from tclose.sabre.stages import Stage, Watch
+from tclose.sabre.sizes import class_sizes
 
 Labels = NDArray[np.int64]
 GRID = tuple(Fraction(step, 40) for step in range(41))  # of bucketing budgets; absolute, so that a larger t has more

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.encode import EncodedTable
+from tclose.forming.curve import order_along
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
-from tclose.sabre.curve import order_along
 from tclose.tight.demand import Softened
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.encode import EncodedTable
+from tclose.forming.curve import order_along
+from tclose.forming.stages import Watch
 from tclose.partition import Partition
 from tclose.requirement import Requirement
-from tclose.sabre.curve import order_along
-from tclose.sabre.stages import Watch
 
 if TYPE_CHECKING:
     from tclose.kernels.merging import Classes, Tally

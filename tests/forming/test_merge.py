@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from tclose.datasets import census, hospital
 from tclose.encode import EncodedTable, encode
 from tclose.errors import InfeasibleError
+from tclose.forming.curve import hilbert_keys, key_bits
+from tclose.forming.merge import _classes, _tally, merge
 from tclose.frames import read
 from tclose.kernels import merging as kernels
 from tclose.kernels.closeness import ASK
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
-from tclose.sabre.curve import hilbert_keys, key_bits
-from tclose.sabre.merge import _classes, _tally, merge
 from tclose.schema import Schema
 from tests.algorithms.test_mondrian import random_case
 from tests.seeds import for_seeds
@@ -100,7 +100,7 @@ def test_every_step_adds_least(seed: int) -> None:
 
 @for_seeds(60)
 def test_stopped_early_all_classes_hold_nevertheless(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tclose.sabre.merge.BUDGET", 1)
+    monkeypatch.setattr("tclose.forming.merge.BUDGET", 1)
     table, requirement, labels = random_start(seed)
     if not is_whole_diverse(table, requirement):
         return
@@ -119,7 +119,7 @@ def test_stopped_early_all_classes_hold_nevertheless(seed: int, monkeypatch: pyt
 
 def test_when_the_time_is_over_the_classes_not_yet_settled_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """At the third look, with the fourth class under way, and all t large enough for every class."""
-    monkeypatch.setattr("tclose.sabre.merge.BUDGET", 1)
+    monkeypatch.setattr("tclose.forming.merge.BUDGET", 1)
     table, requirement = some_census(60)
     loose = replace(requirement, attributes=(replace(requirement.attributes[0], t=Fraction(1)),))
     looks: list[Any] = []
@@ -138,7 +138,7 @@ def test_when_the_time_is_over_the_classes_not_yet_settled_are_one(monkeypatch: 
 
 
 def test_nothing_is_left_out_where_one_class_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tclose.sabre.merge.BUDGET", 1)
+    monkeypatch.setattr("tclose.forming.merge.BUDGET", 1)
     table, requirement = some_census(60)
     control = Control()
     control.end()

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from tclose.encode import EncodedTable, encode
+from tclose.forming.curve import _steps, hilbert_keys, key_bits
 from tclose.frames import read
 from tclose.kernels import hilbert
-from tclose.sabre.curve import _steps, hilbert_keys, key_bits
 from tclose.schema import Schema
 from tests.oracles.sabre import hilbert_key
 

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from tclose.datasets import census
 from tclose.encode import EncodedTable, encode
+from tclose.forming.along import take_along
+from tclose.forming.curve import hilbert_keys, key_bits
+from tclose.forming.nearest import take_nearest
+from tclose.forming.sizes import ClassSizes, looks
 from tclose.frames import read
 from tclose.partition import Control
-from tclose.sabre.along import take_along
 from tclose.sabre.buckets import Buckets, bucketize
-from tclose.sabre.curve import hilbert_keys, key_bits
-from tclose.sabre.nearest import take_nearest
-from tclose.sabre.sizes import ClassSizes, class_sizes, looks
+from tclose.sabre.sizes import class_sizes
 from tclose.schema import Schema
 from tests.oracles import sabre as oracle
 from tests.seeds import for_seeds
@@ -152,7 +153,7 @@ def test_seeds_come_from_all_buckets_and_rows(take: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("take", [take_along, take_nearest])
 def test_when_the_time_is_over_the_rest_is_one_class(take: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     table, _, owners, sizes = random_run(4)
-    monkeypatch.setattr(f"tclose.sabre.{'along' if take is take_along else 'nearest'}.ROWS", 10)
+    monkeypatch.setattr(f"tclose.forming.{'along' if take is take_along else 'nearest'}.ROWS", 10)
     control = Control(listener=lambda loss, done: control.end())
     labels, seeds = take(table, owners, sizes, 1, control)
     assert 0 < len(seeds) < len(sizes)

@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.forming.sizes import ClassSizes, looks
 from tclose.partition import Control
-from tclose.sabre.sizes import ClassSizes, looks
 
 Integers = NDArray[np.int64]
 

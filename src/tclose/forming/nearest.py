@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.encode import EncodedTable
-from tclose.sabre.curve import hilbert_keys, key_bits
-from tclose.sabre.sizes import ClassSizes
-from tclose.sabre.stages import Watch, take_in_pieces
+from tclose.forming.curve import hilbert_keys, key_bits
+from tclose.forming.sizes import ClassSizes
+from tclose.forming.stages import Watch, take_in_pieces
 
 Integers = NDArray[np.int64]
 ROWS = 30_000  # taken between two looks at the clock, about 0.1 s

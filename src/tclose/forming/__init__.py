@@ -1,0 +1,1 @@
+"""Forming classes out of rows: along a curve, from the nearest, by merging."""
