@@ -123,18 +123,25 @@ class Trial:
         return found
 
 
+def mended(piece: Piece, members: NDArray[np.int64], sides: Sides, only: int, slack: float) -> bool:
+    """Mend two sides of all rows."""
+    n = len(members)
+    lined_up = cutting.line_up(piece.task, members, n, sides)
+    return cutting.mend(piece.task, members, n, sides, only, n, slack, *lined_up, piece._tools())
+
+
 @pytest.mark.usefixtures("uncompiled")
 def test_mended_sides_are_within_their_limits() -> None:
     n_mended, n_failed = 0, 0
     for seed, piece, rows in cases(range(30), 60, Fraction(1, 5)):
-        rng, tools, n = np.random.default_rng(seed), piece._tools(), len(piece.table)
-        start = Trial.of(rows, rng)
+        n = len(piece.table)
+        start = Trial.of(rows, np.random.default_rng(seed))
         if start is None:
             continue
         for only in (-1, 0, 1):
             for slack in SLACKS[:2]:
                 end = Trial(start.members, start.sides.copy())
-                if not cutting.mend(piece.task, end.members, n, end.sides, only, n, slack, tools):
+                if not mended(piece, end.members, end.sides, only, slack):
                     n_failed += 1
                     continue
                 n_mended += bool((start.sides != end.sides).any())
@@ -213,12 +220,12 @@ def best_mended(
     piece: Piece, rows: oracle.Rows, members: NDArray[np.int64], cuts: list[tuple[float, int, int]], slack: float
 ) -> float:
     """What the cut that would save most saves when it is mended in the best of three ways; 0 if that is not needed."""
-    most, n = 0.0, len(members)
+    most = 0.0
     if not cuts or cuts[0][0] <= 1e-9 or is_within(rows, members.tolist(), *cuts[0][1:], slack):
         return most
     for only in (-1, 0, 1):
         sides = np.array([rows.places[row][cuts[0][1]] > cuts[0][2] for row in members], np.int8)
-        if cutting.mend(piece.task, members, n, sides, only, n, slack, piece._tools()):
+        if mended(piece, members, sides, only, slack):
             both = [members[sides == side].tolist() for side in (0, 1)]
             if all(map(rows.allowed, both)):
                 most = max(most, rows.cost(members.tolist()) - rows.total(both))
@@ -245,14 +252,38 @@ def test_the_best_cut() -> None:
             assert first == pytest.approx(best if cuts and best == cuts[0][0] else 0.0)
             once = cutting.best_cut(piece.task, members, n, n, slack, 10**6, 1, *room)
             assert once == pytest.approx(max(best, best_mended(piece, rows, members, cuts, slack)))
-            mended = cutting.best_cut(piece.task, members, n, n, slack, 10**6, 4, *room)
-            assert mended >= once - 1e-9
-            n_better += mended > best + 1e-9
-            if mended > 0:
+            several = cutting.best_cut(piece.task, members, n, n, slack, 10**6, 4, *room)
+            assert several >= once - 1e-9
+            n_better += several > best + 1e-9
+            if several > 0:
                 both = [frozenset(members[sides == side].tolist()) for side in (0, 1)]
                 assert all(map(rows.allowed, both))
-                assert mended == pytest.approx(rows.cost(range(n)) - rows.total(both))
+                assert several == pytest.approx(rows.cost(range(n)) - rows.total(both))
     assert n_better > 8
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_values_are_halved() -> None:
+    """Every value of one attribute goes half to each side where nothing had to be mended."""
+    n_found = 0
+    for seed, piece, rows in cases(range(40), 60, Fraction(2, 5)):
+        n, sides = len(piece.table), np.full(len(piece.table), 9, np.int8)
+        members = np.random.default_rng(seed).permutation(n)
+        saved = cutting.even_cut(
+            piece.task, members, n, n, 0.0, piece._cuts(n), piece._tools(), sides, np.empty(n, np.int8)
+        )
+        if saved == 0:
+            assert (sides == 9).all()
+            continue
+        both = [frozenset(members[sides == side].tolist()) for side in (0, 1)]
+        assert all(map(rows.allowed, both))
+        assert saved == pytest.approx(rows.cost(range(n)) - rows.total(both))
+        if max(map(rows.ratio, both)) < 1:
+            columns = piece.task.rows[members, len(piece.table.axes) + len(piece.requirement.attributes) :].T
+            halves = [[np.bincount(values[sides == side], minlength=999) for side in (0, 1)] for values in columns]
+            assert min(np.abs(left - right).max() for left, right in halves) <= 1
+            n_found += 1
+    assert n_found > 10
 
 
 class StopAfter(Control):

@@ -33,10 +33,11 @@ class Rebuilt:
         free = np.concatenate([[most - n_classes], np.arange(n_classes, most), np.zeros(n_classes, np.int64)])
         return cls(found, piece._plot(size), free, np.array([seed], np.uint64))
 
-    def rebuild(self, n_trials: int, n_cut_up: int) -> float:
-        piece = self.found.piece
+    def rebuild(self, n_trials: int, cutting: float = 1.0) -> float:
+        """Try so often; cutting counts as having saved so much before, growing as 1."""
+        piece, tried = self.found.piece, np.array([[1.0, 1.0], [cutting, 1.0]])
         return regrowing.rebuild(
-            piece.task, self.found.classes, self.found.paths, self.plot, n_trials, n_cut_up, self.random, self.free,
+            piece.task, self.found.classes, self.found.paths, self.plot, n_trials, tried, self.random, self.free,
             piece._cuts(len(self.plot.members)), self.found.tools,
         )  # fmt: skip
 
@@ -47,14 +48,14 @@ class Rebuilt:
         assert sorted(free + used) == list(range(len(self.found.classes.table)))
 
 
-@pytest.mark.parametrize(("n_cut_up", "size"), [(0, 400), (10, 400), (5, 400), (5, 14)])
-def test_what_is_built_anew_costs_less(n_cut_up: int, size: int) -> None:
+@pytest.mark.parametrize(("cutting", "size"), [(1e-9, 400), (1e9, 400), (1, 400), (1, 14)])
+def test_what_is_built_anew_costs_less(cutting: float, size: int) -> None:
     n_better, n_fewer, n_more = 0, 0, 0
     for seed, piece, rows in cases(range(40)):
         built = Rebuilt.of(piece, rows, seed, size)
         cost, n_classes = rows.total(built.found.check(rows)), int(built.found.labels.max()) + 1
         for n_trials in (1, 2, 30):
-            saved = built.rebuild(n_trials, n_cut_up)
+            saved = built.rebuild(n_trials, cutting)
             classes = built.found.check(rows)
             built.check_numbers()
             assert saved >= 0
@@ -65,7 +66,7 @@ def test_what_is_built_anew_costs_less(n_cut_up: int, size: int) -> None:
             cost, n_classes = rows.total(classes), len(classes)
     assert n_better > 25
     assert n_more > 3
-    assert n_fewer > (1 if n_cut_up < 10 else -1)
+    assert n_fewer > (1 if cutting <= 1 else -1)
 
 
 def test_the_same_state_gives_the_same_classes() -> None:
@@ -73,7 +74,7 @@ def test_the_same_state_gives_the_same_classes() -> None:
         labels = []
         for _ in range(2):
             built = Rebuilt.of(piece, rows, seed)
-            built.rebuild(20, 5)
+            built.rebuild(20)
             labels.append(built.found.labels.tolist())
         assert labels[0] == labels[1]
 
@@ -82,7 +83,7 @@ def test_rows_that_are_looked_at_again_are_those_of_new_classes() -> None:
     for seed, piece, rows in cases(range(20)):
         built = Rebuilt.of(piece, rows, seed)
         before = built.found.labels.copy()
-        built.rebuild(3, 5)
+        built.rebuild(3)
         changed = np.unique(built.found.labels[built.found.labels != before])
         assert (built.found.classes.table[changed, moving.CHANGED] == 2**62).all()
 
@@ -242,9 +243,9 @@ def test_cut_up_parts_cost_what_is_said(monkeypatch: pytest.MonkeyPatch) -> None
 def test_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
     for seed, piece, rows in cases(range(4), t=Fraction(2, 5)):
         compiled, plain = Rebuilt.of(piece, rows, seed), Rebuilt.of(piece, rows, seed)
-        saved = compiled.rebuild(6, 5)
+        saved = compiled.rebuild(6)
         with monkeypatch.context() as patch:
             stop_compiling(patch)
-            assert plain.rebuild(6, 5) == pytest.approx(saved)
+            assert plain.rebuild(6) == pytest.approx(saved)
         assert (plain.found.classes.rows == compiled.found.classes.rows).all()
         assert (plain.free == compiled.free).all()

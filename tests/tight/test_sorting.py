@@ -17,3 +17,17 @@ def test_sort_by_is_stable(monkeypatch: pytest.MonkeyPatch) -> None:
             order, room = np.full(n + 5, -7), np.full(n + 5, -7)
             sorting.sort_by(keys, order, room, n)
             assert order.tolist() == [*sorted(range(n), key=keys.__getitem__), *[-7] * 5]
+
+
+def test_a_rough_order_is_off_by_less_than_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_compiling(monkeypatch)
+    rng = np.random.default_rng(5)
+    for n in (1, 2, 50, 3000):
+        for keys in (rng.random(n) * 9 - 4, rng.integers(0, 4, n).astype(float), np.full(n, 0.3)):
+            order = np.full(n, -7)
+            sorting.sort_roughly(keys, order, n)
+            assert sorted(order.tolist()) == list(range(n))
+            step = np.ptp(keys) / (sorting.STEPS - 1)
+            assert (np.diff(keys[order]) > -step - 1e-12).all()
+            if len(np.unique(keys)) < 5:
+                assert order.tolist() == sorted(range(n), key=keys.__getitem__)

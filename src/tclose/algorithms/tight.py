@@ -25,8 +25,8 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 EFFORTS = {
-    "fast": Effort(slacks=1, mends=3, rounds=1, paths=2, passes=2, swaps=False, rebuilds=0.0, enough=1.0),
-    "balanced": Effort(slacks=3, mends=6, rounds=4, paths=5, passes=6, swaps=True, rebuilds=0.4, enough=0.002),
+    "fast": Effort(slacks=1, mends=3, rounds=1, paths=2, passes=1, swaps=True, rebuilds=0.1, enough=1.0),
+    "balanced": Effort(slacks=3, mends=6, rounds=3, paths=5, passes=6, swaps=True, rebuilds=0.55, enough=0.002),
     "best": Effort(slacks=6, mends=8, rounds=200, paths=6, passes=8, swaps=True, rebuilds=1.0, enough=0.0002),
 }
 SLACKS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
@@ -116,28 +116,26 @@ class _Run:
         return soften(self.requirement)
 
     def split(self, rng: np.random.Generator, pool: ThreadPoolExecutor) -> Labels:
-        """Split the whole into pieces, and every piece by itself."""
+        """Split the whole, with each slack, into ever smaller pieces, and every piece by itself."""
         softened, n = self.softened, len(self.table)
-        whole = Piece.of(self.table, self.requirement, softened, n)
-        size = int(np.clip(n // 8, SMALLEST, LARGEST))
-
-        def pieces(slack: float) -> Labels:
-            return whole.split(slack, self.effort.mends, size + 1, self.control)
-
-        def further(job: tuple[float, NDArray[np.int64]]) -> Labels:
-            slack, rows = job
-            piece = Piece.of(self.table.take(rows), self.requirement, softened, n)
-            return piece.split(slack, self.effort.mends, 0, self.control)
-
-        best, least = np.zeros(n, np.int64), np.inf
         slacks = self._find_slacks(softened, rng, pool)
-        for slack, labels in zip(slacks, _mapped(pool, pieces, slacks), strict=True):
-            groups = list(_members(labels))
-            found = _joined(labels, groups, _mapped(pool, further, [(slack, rows) for rows in groups]))
-            loss = self.table.loss(found)
-            if loss < least:
-                best, least = found, loss
-        return best
+        smallest = int(np.clip(n // 8, SMALLEST, LARGEST))
+        tried = [np.zeros(n, np.int64) for _ in slacks]
+        for size in (*_stages(n, smallest), 0):
+
+            def split(job: tuple[float, NDArray[np.int64]], size: int = size) -> Labels:
+                slack, rows = job
+                piece = Piece.of(self.table.take(rows), self.requirement, softened, n)
+                return piece.split(slack, self.effort.mends, size + 1, self.control)
+
+            groups = [list(_members(labels)) for labels in tried]
+            jobs = [(slack, rows) for slack, pieces in zip(slacks, groups, strict=True) for rows in pieces]
+            found = iter(_mapped(pool, split, jobs))
+            tried = [
+                _joined(labels, pieces, [next(found) for _ in pieces])
+                for labels, pieces in zip(tried, groups, strict=True)
+            ]
+        return min(tried, key=self.table.loss)
 
     def _find_slacks(self, softened: Softened, rng: np.random.Generator, pool: ThreadPoolExecutor) -> list[float]:
         """The slacks that lose least on a sample, best first."""
@@ -202,6 +200,13 @@ class _Run:
         piece_of = np.empty(len(sizes), np.int64)
         piece_of[along] = (before + (size // 2 if round_ % 2 else 0)) // size
         return list(_members(np.unique(piece_of[labels], return_inverse=True)[1]))
+
+
+def _stages(n: int, smallest: int) -> Iterator[int]:
+    """How far pieces of n rows are split at a time: in halves, so that soon there is work for all threads."""
+    while n > smallest:
+        n = max(n // 2, smallest)
+        yield n
 
 
 def _mapped(pool: ThreadPoolExecutor, work: Callable[[Job], Result], jobs: Iterable[Job]) -> list[Result]:

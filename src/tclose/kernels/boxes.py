@@ -73,6 +73,28 @@ def loss_with(task: Task, row: int, low: Places, high: Places) -> float:
 
 
 @inner
+def spans_of(task: Task, low: Places, high: Places, spans: Floats) -> float:
+    """The loss of a row in a class with this box, and in `spans` the part of each axis."""
+    total = 0.0
+    for axis in range(len(low)):
+        spans[axis] = task.weights[axis] * span_cost(task.costs, axis, low[axis], high[axis])
+        total += spans[axis]
+    return total
+
+
+@inner
+def loss_beyond(task: Task, row: int, low: Places, high: Places, spans: Floats, loss: float) -> float:
+    """The loss if the row is in it too, given what `spans_of` found: only axes on which it lies outside add to that."""
+    total = loss
+    for axis in range(len(low)):
+        place = task.rows[row, axis]
+        if place < low[axis] or place > high[axis]:
+            wider = span_cost(task.costs, axis, min(low[axis], place), max(high[axis], place))
+            total += task.weights[axis] * wider - spans[axis]
+    return total
+
+
+@inner
 def holds(task: Task, members: Integers, n: int, scratch: Scratch) -> bool:
     """Are these rows close and diverse? What is not sure is not held."""
     first = len(task.weights)

@@ -8,13 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.boxes import Task, Tools, box_loss, empty, holds, loss_with, widen
+from tclose.kernels.boxes import Task, Tools, box_loss, empty, holds, loss_beyond, spans_of, widen
 from tclose.kernels.compile import inner, kernel
 from tclose.kernels.soft import measure
-from tclose.kernels.sorting import sort_by
+from tclose.kernels.sorting import sort_by, sort_roughly
 
 DONE, PAUSED = 0, 1
 N_STACK, N_CLASSES = 0, 1  # what `state` holds between calls
+LARGE = 20_000  # rows of a class above which only one cut is mended, and rows are lined up roughly
+TRY_HARD = 1000  # rows of a class from which on it is not left whole before its values were halved
 
 Places = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -147,10 +149,12 @@ def sides_cost(task: Task, members: Integers, n: int, sides: NDArray[np.int8]) -
 
 @inner
 def mend(
-    task: Task, members: Integers, n: int, sides: NDArray[np.int8], only: int, n_all: int, slack: float, tools: Tools
-) -> bool:
+    task: Task, members: Integers, n: int, sides: NDArray[np.int8], only: int, n_all: int, slack: float,
+    heads: Integers, following: Integers, tools: Tools,
+) -> bool:  # fmt: skip
     """Move rows over until both sides are within their limits; `only` names the one side rows may leave, or is -1.
 
+    `heads` and `following` are what `line_up` found; `heads` goes along.
     The side that is farther off chooses its worst attribute; of each value of that attribute, the
     row that adds least to the other side's box may go. The one goes whose potentials, here and
     there, promise most.
@@ -159,7 +163,6 @@ def mend(
     first = n_axes + n_attributes
     counts, sizes = np.zeros((2, n_values), np.int64), np.zeros(2, np.int64)
     tally(task, members, n, sides, counts, sizes)
-    heads, following = line_up(task, members, n, sides)
     moved = np.zeros(n, np.bool_)
     for _ in range(n):
         over_left = measure(task.soft, counts[0], sizes[0], tools.gauge) - limit(sizes[0], task.k, n_all, slack)
@@ -211,15 +214,22 @@ def line_up(task: Task, members: Integers, n: int, sides: NDArray[np.int8]) -> t
     """For each attribute, side and value the rows from the one that adds least to the other side's box on."""
     n_axes, n_attributes = len(task.weights), len(task.rules.table)
     low, high = np.empty((2, n_axes), np.int32), np.empty((2, n_axes), np.int32)
+    spans, loss = np.empty((2, n_axes), np.float64), np.empty(2, np.float64)
     for side in range(2):
         empty(low[side], high[side])
     for each in range(n):
         widen(task, members[each], low[sides[each]], high[sides[each]])
+    for side in range(2):
+        loss[side] = spans_of(task, low[side], high[side], spans[side])
     key = np.empty(n, np.float64)
     for each in range(n):
-        key[each] = loss_with(task, members[each], low[1 - sides[each]], high[1 - sides[each]])
-    order, room = np.empty(n, np.int64), np.empty(n, np.int64)
-    sort_by(key, order, room, n)
+        other = 1 - sides[each]
+        key[each] = loss_beyond(task, members[each], low[other], high[other], spans[other], loss[other])
+    order = np.empty(n, np.int64)
+    if n > LARGE:
+        sort_roughly(key, order, n)
+    else:
+        sort_by(key, order, np.empty(n, np.int64), n)
     heads = np.empty((n_attributes, 2, task.soft.n_values), np.int64)
     following = np.empty((n_attributes, n), np.int64)
     for attribute in range(n_attributes):
@@ -286,16 +296,63 @@ def best_cut(
             continue
         mended[axis] += 1
         n_mends -= 1
+        heads, following = line_up(task, members, n, trial)
         for only in range(-1, 2):
             for each in range(n):
                 trial[each] = task.rows[members[each], axis] > place
-            if not mend(task, members, n, trial, only, n_all, slack, tools):
+            if not mend(task, members, n, trial, only, n_all, slack, heads.copy(), following, tools):
                 continue
             saved = total - sides_cost(task, members, n, trial)
             if saved > most and both_hold(task, members, n, trial, cuts.room, tools):
                 most = saved
                 for each in range(n):
                     sides[each] = trial[each]
+    return most if most > 1e-9 else 0.0
+
+
+@inner
+def even_cut(
+    task: Task, members: Integers, n: int, n_all: int, slack: float, cuts: Cuts, tools: Tools, sides: NDArray[np.int8],
+    trial: NDArray[np.int8],
+) -> float:  # fmt: skip
+    """The division of a large class that saves most of those that halve every value, into `sides`; returns that.
+
+    For each axis, the rows of each value of the worst attribute are halved along it. So both sides
+    are about as close as the class is, and little remains to be mended.
+    """
+    n_axes, n_values = len(task.weights), task.soft.n_values
+    counts, sizes = np.zeros((2, n_values), np.int64), np.zeros(2, np.int64)
+    low, high = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32)
+    empty(low, high)
+    for each in range(n):
+        widen(task, members[each], low, high)
+        trial[each] = 0
+    total = n * box_loss(task, low, high)
+    tally(task, members, n, trial, counts, sizes)
+    measure(task.soft, counts[0], n, tools.gauge)
+    column = n_axes + len(task.rules.table) + np.argmax(tools.gauge.ratios)
+    of_value, most = counts[0].copy(), 1e-9
+    for axis in range(n_axes):
+        for each in range(n):
+            cuts.key[each] = task.rows[members[each], axis]
+        sort_roughly(cuts.key, cuts.order, n)
+        seen = np.zeros(n_values, np.int64)
+        for rank in range(n):
+            each = cuts.order[rank]
+            value = task.rows[members[each], column]
+            trial[each] = 2 * seen[value] + value % 2 >= of_value[value]  # of an odd number, one side or the other
+            seen[value] += 1
+        tally(task, members, n, trial, counts, sizes)
+        if min(sizes[0], sizes[1]) < task.k:
+            continue
+        heads, following = line_up(task, members, n, trial)
+        if not mend(task, members, n, trial, -1, n_all, slack, heads, following, tools):
+            continue
+        saved = total - sides_cost(task, members, n, trial)
+        if saved > most and both_hold(task, members, n, trial, cuts.room, tools):
+            most = saved
+            for each in range(n):
+                sides[each] = trial[each]
     return most if most > 1e-9 else 0.0
 
 
@@ -331,11 +388,14 @@ def split(
         n = stop - start
         saved = 0.0
         if n >= max(2 * task.k, smallest):
-            n_checks, most_mends = max(30, 4_000_000 // n), n_mends if n <= 20_000 else min(n_mends, 2)
+            n_checks, most_mends = max(12, 4_000_000 // n), n_mends if n <= LARGE else min(n_mends, 1)
             saved = best_cut(
                 task, members[start:stop], n, n_all, slack, n_checks, most_mends, cuts, tools, sides, trial
             )
             budget -= 40 * n
+            if saved == 0 and n >= TRY_HARD and n_mends > 0:
+                saved = even_cut(task, members[start:stop], n, n_all, slack, cuts, tools, sides, trial)
+                budget -= 80 * n
         if saved > 0:
             middle = divide(members, start, stop, sides, cuts.room)
             stack[state[N_STACK], 0], stack[state[N_STACK], 1] = start, middle

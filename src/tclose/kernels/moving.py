@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.boxes import FAR, Task, Tools, box_loss, holds, loss_with
+from tclose.kernels.boxes import FAR, Task, Tools, box_loss, holds, loss_beyond, loss_with, spans_of
 from tclose.kernels.compile import inner, kernel
 from tclose.kernels.costs import span_cost
 
@@ -17,6 +17,7 @@ SIZE, HEAD, CHANGED = range(3)
 CLASS, NEXT, BEFORE, SEEN = range(4)
 # Of a class on an axis: the lowest place, how many rows have it, the lowest but that; and the same from above.
 LOW, N_LOW, SECOND_LOW, HIGH, N_HIGH, SECOND_HIGH = range(6)
+LARGEST = 2000  # rows of classes that are searched: a row more or less takes long to judge and changes little
 
 Places = NDArray[np.int32]
 Integers = NDArray[np.int64]
@@ -143,7 +144,7 @@ def neighbours(
         place = paths.places[path, row]
         for other in range(max(place - reach, 0), min(place + reach + 1, paths.orders.shape[1])):
             number = classes.rows[paths.orders[path, other], CLASS]
-            if number != own and marks[number] != row:
+            if number != own and marks[number] != row and classes.table[number, SIZE] <= LARGEST:
                 marks[number] = row
                 found[n] = number
                 n += 1
@@ -207,12 +208,14 @@ def try_swap(
     own = classes.rows[row, CLASS]
     size = classes.table[own, SIZE]
     other_low, other_high = np.empty(len(low), np.int32), np.empty(len(low), np.int32)
+    spans = np.empty(len(low), np.float64)
+    lost = spans_of(task, low, high, spans)
     best, most = -1, 1e-9
     for each in range(n):
         number = found[each]
         rows, other = classes.table[number, SIZE], classes.table[number, HEAD]
         while other >= 0:
-            gain = size * (classes.loss[own] - loss_with(task, other, low, high))
+            gain = size * (classes.loss[own] - loss_beyond(task, other, low, high, spans, lost))
             if gain + rows * classes.loss[number] > most:
                 without(task, classes, other, other_low, other_high)
                 gain += rows * (classes.loss[number] - loss_with(task, row, other_low, other_high))
@@ -250,7 +253,7 @@ def search(
     for place in range(first, last):
         row = paths.orders[0, place]
         n, fresh = neighbours(classes, paths, row, reach, marks, found)
-        if n == 0 or not fresh:
+        if n == 0 or not fresh or classes.table[classes.rows[row, CLASS], SIZE] > LARGEST:
             continue
         clock += 1
         classes.rows[row, SEEN] = clock

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.boxes import Task, Tools, empty, holds, loss_with, widen
+from tclose.kernels.boxes import Task, Tools, empty, holds, loss_beyond, loss_with, spans_of, widen
 from tclose.kernels.compile import inner, kernel
 from tclose.kernels.cutting import N_CLASSES, N_STACK, Cuts, split
 from tclose.kernels.moving import CHANGED, CLASS, HEAD, NEXT, SIZE, Classes, Paths, put, refresh
@@ -74,14 +74,14 @@ def grow(task: Task, plot: Plot, n: int, part: int, seed: int, pull: float, tool
     for value in range(task.soft.n_values):
         counts[value] = 0
     empty(low, high)
+    spans = np.empty(n_axes, np.float64)
     size, row = 0, seed
-    loss, added = 0.0, 0.0
     while True:
         widen(task, plot.members[row], low, high)
         for attribute in range(n_attributes):
             counts[task.rows[plot.members[row], first + attribute]] += 1
         plot.parts[row] = part
-        size, loss = size + 1, added
+        size, loss = size + 1, spans_of(task, low, high, spans)
         worst = measure(task.soft, counts, size, tools.gauge)
         if size >= task.k and worst <= 1.0 + 1e-9:
             return size, loss
@@ -89,13 +89,14 @@ def grow(task: Task, plot: Plot, n: int, part: int, seed: int, pull: float, tool
         for each in range(n):
             if plot.parts[each] >= 0:
                 continue
-            joint = loss_with(task, plot.members[each], low, high)
-            price = (size + 1) * joint - size * loss
+            price = -size * loss
             if worst > 0.9:
                 for attribute in range(n_attributes):
                     price += pull * tools.gauge.potentials[task.rows[plot.members[each], first + attribute]]
-            if price < least:
-                best, least, added = each, price, joint
+            if price + (size + 1) * loss < least:
+                price += (size + 1) * loss_beyond(task, plot.members[each], low, high, spans, loss)
+                if price < least:
+                    best, least = each, price
         if best < 0:
             return 0, 0.0
         row = best
@@ -176,8 +177,22 @@ def cut_up(task: Task, plot: Plot, n: int, state: Integers, cuts: Cuts, tools: T
         return 0, np.inf
     plot.stack[0, 0], plot.stack[0, 1] = 0, n
     state[N_STACK], state[N_CLASSES] = 1, 0
+    n_mends = max(n // 150, 1)
     split(
-        task, plot.members[:n], plot.stack, plot.starts, state, n, 0.0, 0, 4, cuts, tools, plot.sides, plot.trial, 2**40
+        task,
+        plot.members[:n],
+        plot.stack,
+        plot.starts,
+        state,
+        n,
+        0.0,
+        0,
+        n_mends,
+        cuts,
+        tools,
+        plot.sides,
+        plot.trial,
+        2**40,
     )
     n_parts, total = state[N_CLASSES], 0.0
     low, high = np.empty(len(task.weights), np.int32), np.empty(len(task.weights), np.int32)
@@ -229,10 +244,14 @@ def replace(
 
 @kernel
 def rebuild(
-    task: Task, classes: Classes, paths: Paths, plot: Plot, n_trials: int, n_cut_up: int, random: Random,
+    task: Task, classes: Classes, paths: Paths, plot: Plot, n_trials: int, tried: Floats, random: Random,
     free: Integers, cuts: Cuts, tools: Tools,
 ) -> float:  # fmt: skip
-    """Try to build classes around random rows anew, `n_cut_up` times of ten by cutting; returns what that saved."""
+    """Try to build classes around random rows anew, by growing or by cutting; returns what that saved.
+
+    `tried` holds what each way has saved so far, and in how many trials: the one that saved more
+    a trial is taken more often, at most nine times of ten.
+    """
     chosen = np.empty(len(plot.members) + 8, np.int64)
     room, state = np.empty(len(plot.members), np.int64), np.zeros(2, np.int64)
     saved = 0.0
@@ -250,13 +269,17 @@ def rebuild(
                 each += 1
         if cost < 1e-9:
             continue
-        if draw(random, 10) >= n_cut_up:
+        growing, cutting = tried[0, 0] / tried[0, 1], tried[1, 0] / tried[1, 1]
+        way = 1 if draw(random, 1000) < 1000 * min(max(cutting / (growing + cutting), 0.1), 0.9) else 0
+        if way == 0:
             n_parts, new = regrow(task, plot, n, cost - 1e-9, random, tools)
         else:
             n_parts, new = cut_up(task, plot, n, state, cuts, tools)
+        tried[way, 1] += 1.0
         if n_parts == 0 or new >= cost - 1e-9 or n_parts - n_chosen > free[0]:
             continue
         if all_hold(task, plot, n, n_parts, room, tools):
             replace(task, classes, plot, n, n_parts, chosen, n_chosen, free)
+            tried[way, 0] += cost - new
             saved += cost - new
     return saved

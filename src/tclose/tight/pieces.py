@@ -152,14 +152,15 @@ class Piece:
         search(effort.passes)
         if effort.rebuilds and not control.stop:
             size = int(np.clip(8 * n // n_classes, 60, MOST_ON_PLOT))
-            n_trials = int(effort.rebuilds * n * 6400 / size**2) + 1
+            n_trials = int(effort.rebuilds * n * 80 / size) + 1
             plot, cuts = self._plot(size), self._cuts(size)
             free = np.concatenate([[most - n_classes], np.arange(n_classes, most), np.zeros(n_classes, np.int64)])
             random = np.array([seed], np.uint64)
-            piece = max(200 * 6400 // size**2, 10)
+            tried = np.ones((2, 2))
+            piece = max(16_000 // size, 10)
             for done in range(0, n_trials, piece):
                 count = min(piece, n_trials - done)
-                regrowing.rebuild(self.task, classes, paths, plot, count, 5, random, free, cuts, tools)
+                regrowing.rebuild(self.task, classes, paths, plot, count, tried, random, free, cuts, tools)
                 if control.stop:
                     break
             search(effort.passes)
