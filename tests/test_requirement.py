@@ -12,9 +12,11 @@ from tclose.algorithms import REGISTRY
 from tclose.encode import EncodedTable, encode
 from tclose.errors import InfeasibleError
 from tclose.frames import read
+from tclose.partition import Partition
 from tclose.requirement import Requirement
 from tclose.schema import Schema
 from tclose.testing import run
+from tests.algorithms.test_mondrian import random_case
 
 METHODS = pytest.mark.parametrize("name", REGISTRY)
 
@@ -72,3 +74,19 @@ def test_all_classes_must_hold() -> None:
     assert not requirement.holds_in_all(table, rows // 20)
     assert not requirement.holds_in_all(table, np.minimum(rows, 1))  # a class of one row
     assert not requirement.holds_in_all(table, np.where(rows % 20 < 19, rows % 20, 19 + rows // 20))
+
+
+def test_all_classes_against_the_definition() -> None:
+    """Random classes of random tables."""
+    verdicts = []
+    for seed in range(60):
+        table, requirement = random_case(seed)
+        rng = np.random.default_rng(seed)
+        labels = Partition.of(rng.integers(0, 1 + len(table) // 12, len(table))).labels
+        members = [np.flatnonzero(labels == label) for label in range(labels.max() + 1)]
+        held = all(
+            len(rows) >= requirement.k and requirement.holds([codes[rows] for codes in table.codes]) for rows in members
+        )
+        assert requirement.holds_in_all(table, labels) == held
+        verdicts.append(held)
+    assert 5 < sum(verdicts) < 55

@@ -101,6 +101,15 @@ def test_a_start_is_not_made_worse() -> None:
             assert table.loss(found.labels) <= table.loss(start.labels) + 1e-12
 
 
+def test_a_start_that_does_not_hold_is_none() -> None:
+    table, requirement = prepare(*census(400, seed=2))
+    along = np.argsort(np.argsort(table.places[0], kind="stable")) // requirement.k
+    for labels in (np.arange(400), along):
+        found = run(method("fast"), table, requirement, Partition(Partition.of(labels).labels))
+        check(table, requirement, found)
+        assert (found.labels == run(method("fast"), table, requirement).labels).all()
+
+
 def test_more_effort_loses_less() -> None:
     table, requirement = prepare(*census(2000, seed=1))
     partitions = [run(method(effort), table, requirement) for effort in EFFORTS]

@@ -89,10 +89,12 @@ class Tight:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """The best partition found; if `start` is better than that, what a search from there finds."""
+        """The best partition found; if `start` holds and is better than that, what a search from there finds."""
         requirement.check_whole(table)
         run = _Run(table, decidable(requirement), EFFORTS[self.effort], control)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
+            if start is not None and not requirement.holds_in_all(table, start.labels):
+                start = None
             before = np.inf if start is None else table.loss(start.labels)
             half = 1.0 if start is None else 0.5
             labels, least = run.search(run.split(rng, pool), rng, pool, before, (0.0, half))

@@ -257,3 +257,12 @@ def holds(
             return NO
         verdict = max(verdict, answer)
     return verdict
+
+
+@kernel
+def judge_classes(
+    rows: NDArray[np.int32], starts: Integers, rules: Rules, scratch: Scratch, verdicts: NDArray[np.int8]
+) -> None:
+    """The verdict on every class; `rows` are the codes of one after the other, and `starts` where each begins."""
+    for each in range(len(verdicts)):
+        verdicts[each] = holds(rows, 0, starts[each], starts[each + 1], -1, 0, True, rules, scratch)
