@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 EFFORTS = {
     "fast": Effort(slacks=1, mends=3, rounds=1, paths=2, passes=1, swaps=True, rebuilds=0.1, enough=1.0),
-    "balanced": Effort(slacks=3, mends=6, rounds=3, paths=5, passes=6, swaps=True, rebuilds=0.55, enough=0.002),
+    "balanced": Effort(slacks=3, mends=6, rounds=3, paths=5, passes=6, swaps=True, rebuilds=0.5, enough=0.002),
     "best": Effort(slacks=6, mends=8, rounds=200, paths=6, passes=8, swaps=True, rebuilds=1.0, enough=0.0002),
 }
 SLACKS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
