@@ -191,7 +191,7 @@ class _Run:
         return _joined(labels, groups, _mapped(pool, better, zip(groups, seeds, strict=True)))
 
     def _grouped(self, labels: Labels, rng: np.random.Generator, round_: int) -> list[NDArray[np.int64]]:
-        """The rows of each piece: classes one after the other along a curve through their middles."""
+        """The rows of each piece, class by class, along a curve through their middles: as the search goes over them."""
         sizes = np.bincount(labels)
         spans = self.table.spans(labels, len(sizes))
         places = tuple(((low + high) // 2).astype(np.int32) for low, high in spans)
@@ -199,9 +199,11 @@ class _Run:
         along = order_along(middles, rng.permutation(len(self.table.axes)).tolist())
         size = int(np.clip(len(labels) // 4, SMALLEST, LARGEST))
         before = np.cumsum(sizes[along]) - sizes[along]
-        piece_of = np.empty(len(sizes), np.int64)
-        piece_of[along] = (before + (size // 2 if round_ % 2 else 0)) // size
-        return list(_members(np.unique(piece_of[labels], return_inverse=True)[1]))
+        pieces = (before + (size // 2 if round_ % 2 else 0)) // size
+        rank = np.empty(len(sizes), np.int64)
+        rank[along] = np.arange(len(sizes))
+        order = np.argsort(rank[labels], kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(np.repeat(pieces, sizes[along]))) + 1)
 
 
 def _stages(n: int, smallest: int) -> Iterator[int]:

@@ -273,7 +273,7 @@ def best_cut(
         cuts.key[each] = -cuts.saved[each]
     sort_by(cuts.key, cuts.order, cuts.room, n_cuts)
     counts, sizes = np.zeros((2, task.soft.n_values), np.int64), np.zeros(2, np.int64)
-    mended = np.zeros(len(task.weights), np.int64)
+    mended, most_an_axis = np.zeros(len(task.weights), np.int64), max(n_mends // 3, 1)
     most = 1e-9
     for rank in range(min(n_cuts, n_checks)):
         cut = cuts.order[rank]
@@ -292,7 +292,7 @@ def best_cut(
             for each in range(n):
                 sides[each] = trial[each]
             return float(cuts.saved[cut])
-        if n_mends <= 0 or mended[axis] >= 2:
+        if n_mends <= 0 or mended[axis] >= most_an_axis:
             continue
         mended[axis] += 1
         n_mends -= 1

@@ -97,21 +97,22 @@ class Piece:
 
         n = len(self.table)
         # In no order: of rows that are equally good to move the first go, and they should not all lie in one corner.
-        members = np.random.default_rng(n).permutation(n)
+        # They are laid out that way too, so that the rows of a class are read one after the other.
+        shuffled, members = np.random.default_rng(n).permutation(n), np.arange(n)
+        task = self.task._replace(rows=self.task.rows[shuffled])
         most = n // self.task.k + 3
         stack, starts, state = np.zeros((most, 2), np.int64), np.empty(most, np.int64), np.array([1, 0])
         stack[0, 1] = n
         cuts, tools = self._cuts(n), self._tools()
         sides, trial = np.empty(n, np.int8), np.empty(n, np.int8)
         while kernels.DONE != kernels.split(
-            self.task, members, stack, starts, state, self.n_all, slack, smallest, mends, cuts, tools, sides, trial,
-            BUDGET,
+            task, members, stack, starts, state, self.n_all, slack, smallest, mends, cuts, tools, sides, trial, BUDGET
         ):  # fmt: skip
             if control.stop:
                 break
         begins = np.sort(np.concatenate([starts[: state[kernels.N_CLASSES]], stack[: state[kernels.N_STACK], 0]]))
         labels = np.empty(n, np.int64)
-        labels[members] = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, n)))
+        labels[shuffled[members]] = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, n)))
         return labels
 
     def improve(self, labels: Labels, effort: Effort, seed: int, control: Control) -> Labels:
