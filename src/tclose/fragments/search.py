@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,9 @@ from tclose.partition import Control
 from tclose.requirement import Requirement
 
 Labels = NDArray[np.int64]
-SLACKS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0)
-PARTS = (Fraction("0.7"), Fraction("0.5"), Fraction("0.6"), Fraction("0.8"), Fraction("0.9"))
+SLACKS = (6.0, 4.5, 3.5, 2.5, 2.0, 1.5, 1.0)  # from bold to safe; the bolder, the quicker
+PARTS = (Fraction("0.7"), Fraction("0.55"), Fraction("0.85"))
+PATIENCE = 2  # slacks in a row that lose more than the best, before no more are tried
 MOST = 1000  # fragments; with more hardly any row has a neighbour in its own
 
 
@@ -32,38 +34,43 @@ class Search:
         self.table, self.requirement, self.seed, self.control = table, requirement, seed, control
         self.space = Space.of_table(table, requirement)
         self.best, self.least = np.zeros(len(table), np.int64), np.inf
-        self.tried = 0
+        self.known: dict[bytes, float] = {}
         self.complete = True
 
     def run(self, bold: bool) -> None:
-        """Try all plans, until the time is over."""
+        """Try plans until none gets better, or the time is over: first how bold to be, then how t is shared."""
         if self.space is None:
             self._carry_out(np.zeros(len(self.table), np.int32), self._by_k(), True, 0.0, 1.0)
             return
-        slacks = SLACKS if bold else SLACKS[:1]
-        steps = len(slacks) + len(PARTS) - 1
-        losses = {slack: self._try(slack, PARTS[0], steps) for slack in slacks}
-        slack = min(losses, key=losses.__getitem__)
-        for part in PARTS[1:]:
-            self._try(slack, part, steps)
+        slacks = SLACKS if bold else SLACKS[-1:]
+        steps, worse = len(slacks) + len(PARTS) - 1, 0
+        best, least = slacks[0], np.inf
+        for step, slack in enumerate(slacks):
+            loss = self._try(self.space, slack, PARTS[0], step / steps, (step + 1) / steps)
+            best, worse = (slack, 0) if loss < least else (best, worse + (loss > least))
+            least = min(least, loss)
+            if worse == PATIENCE:
+                break
+        for step, part in enumerate(PARTS[1:], len(slacks)):
+            self._try(self.space, best, part, step / steps, (step + 1) / steps)
 
-    def _try(self, slack: float, part: Fraction, steps: int) -> float:
+    def _try(self, space: Space, slack: float, part: Fraction, begin: float, end: float) -> float:
         """Fragments with bounds within a part of slack times t, and classes within slack times t; returns the loss."""
-        assert self.space is not None
-        begin, end = self.tried / steps, (self.tried + 1) / steps
-        self.tried += 1
         if self.control.stop:
             self.complete = False
             return np.inf
-        targets = [limit * part * Fraction(slack) for limit in self.space.limits]
-        weights = [1 / max(float(limit), 1e-3) for limit in self.space.limits]
-        found = fragment(self.space, targets, self.control, weights=weights, most=MOST)
+        targets = [limit * part * Fraction(slack) for limit in space.limits]
+        weights = [1 / max(float(limit), 1e-3) for limit in space.limits]
+        found = fragment(space, targets, self.control, weights=weights, most=MOST)
         if found is None:
             self.complete &= not self.control.stop
             return np.inf
         sizes = class_sizes(Shares.of(found), self.requirement.k, slack)
-        asks_more = slack > 1 or any(attribute.l is not None for attribute in self.requirement.attributes)
-        return self._carry_out(found.of_cell[self.space.of_row], sizes, asks_more, begin, end)
+        plan = sha256(found.of_cell.tobytes() + sizes.kinds.tobytes()).digest()
+        if plan not in self.known:
+            asks_more = slack > 1 or any(attribute.l is not None for attribute in self.requirement.attributes)
+            self.known[plan] = self._carry_out(found.of_cell[space.of_row], sizes, asks_more, begin, end)
+        return self.known[plan]
 
     def _carry_out(
         self, owners: NDArray[np.int32], sizes: ClassSizes, asks_more: bool, begin: float, end: float

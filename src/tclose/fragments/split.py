@@ -95,16 +95,14 @@ def _works_on_tree(scale: OnTree, places: NDArray[np.int32], fragmentation: Frag
     pair, of_cell = np.unique(fragmentation.of_cell * np.int64(len(scale.paths)) + places, return_inverse=True)
     counts = np.bincount(of_cell, fragmentation.space.counts).astype(np.int64)
     fragment, place = pair // len(scale.paths), pair % len(scale.paths)
-    work = np.zeros(len(pair), np.int64)
-    below = counts
-    for level in range(1, scale.paths.shape[1]):
-        node = scale.paths[place, level].astype(np.int64)
-        group = np.unique(fragment * len(scale.heights) + np.maximum(node, 0), return_inverse=True)[1]
-        inside = np.zeros(len(pair), np.int64)
-        np.add.at(inside, group, np.where(node >= 0, counts, 0))
-        inside = np.where(node >= 0, inside[group], below)
-        work += np.where(node >= 0, scale.heights[node], 0) * (inside - below)
-        below = inside
+    nodes = scale.paths[place].astype(np.int64)
+    known = nodes >= 0
+    of_node = np.unique(np.where(known, fragment[:, None] * len(scale.heights) + nodes, -1), return_inverse=True)[1]
+    of_node = of_node.reshape(nodes.shape)
+    inside = np.zeros(int(of_node.max()) + 1, np.int64)
+    np.add.at(inside, of_node, np.where(known, counts[:, None], 0))
+    heights = np.where(known, scale.heights[nodes], 0)[:, 1:]
+    work = (heights * np.diff(inside[of_node], axis=1)).sum(axis=1)
     largest = np.zeros(len(fragmentation), np.int64)
     np.maximum.at(largest, fragment, work)
     return largest
@@ -180,7 +178,7 @@ class _Run:
             np.zeros((2, n_attributes, nodes)), np.zeros((0 if strict else n_cells, 2 * n_attributes), np.int32),
             np.zeros((n_attributes, leaves), np.int32), np.zeros(n_attributes, np.int64),
         )  # fmt: skip
-        self.state, self.taken = np.zeros(2, np.int64), np.empty(n_cells, np.int32)
+        self.state, self.taken = np.zeros(3, np.int64), np.empty(n_cells, np.int32)
         self.fragments = kernels.Fragments(
             np.zeros((ROOM, 2), np.int64),
             np.zeros((ROOM, 2 * n_attributes), np.int32),
@@ -211,9 +209,8 @@ class _Run:
         """The fragments as they are, those of cells next to each other one after the other."""
         n, n_attributes = int(self.state[0]), len(self.space.scales)
         starts, stops = self.fragments.ranges[:n].T
-        kept = np.flatnonzero(stops > starts)
-        kept = kept[np.argsort(starts[kept])]
+        kept = np.argsort(starts)
         of_cell = np.empty(len(self.space), np.int32)
         of_cell[self.cells.orders[0]] = np.repeat(np.arange(len(kept)), (stops - starts)[kept])
         boxes = self.fragments.boxes[kept].reshape(-1, 2, n_attributes)
-        return Fragmentation(self.space, of_cell, boxes, self.strict, n)
+        return Fragmentation(self.space, of_cell, boxes, self.strict, n + int(self.state[2]))

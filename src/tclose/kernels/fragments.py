@@ -332,9 +332,10 @@ def split(
 ) -> int:  # fmt: skip
     """FIND-FRAGMENTATION: make the cut that leaves least Psi, until all bounds are within their targets.
 
-    `state` holds the number of fragments and the attributes above their target, bit by bit. It
-    ends when all are within (DONE), when there is no room (FULL) or nothing left to cut (STUCK), and
-    when the budget of cells visited is spent (PAUSED). Of several cuts the first is taken.
+    `state` holds the number of fragments with cells, the attributes above their target, bit by bit,
+    and the number of fragments without cells, which cost nothing and are never cut. It ends when
+    all are within (DONE), when there is no room (FULL) or nothing left to cut (STUCK), and when
+    the budget of cells visited is spent (PAUSED). Of several cuts the first is taken.
     """
     n_attributes = len(ground.table)
     totals = np.zeros(n_attributes)
@@ -383,7 +384,14 @@ def split(
         if best_number < 0:
             continue
         part(cells, fragments, best_number, n, best_axis, best_cut, taken)
-        state[0] = n + 1
+        if fragments.ranges[best_number, 0] == fragments.ranges[best_number, 1]:  # nothing on its left
+            copy(fragments.boxes, best_number, fragments.boxes, n)
+            fragments.ranges[best_number, 1] = fragments.ranges[n, 1]
+            fragments.ranges[n, 0] = fragments.ranges[n, 1]
         measure(cells, ground, fragments, best_number, strict, sides)
-        measure(cells, ground, fragments, n, strict, sides)
+        if fragments.ranges[n, 0] < fragments.ranges[n, 1]:
+            measure(cells, ground, fragments, n, strict, sides)
+            state[0] = n + 1
+        else:
+            state[2] += 1
     return PAUSED
