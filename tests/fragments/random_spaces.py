@@ -39,8 +39,7 @@ class Case:
     def cells(self) -> dict[oracle.Cell, int]:
         """Rows by places."""
         return {
-            tuple(cell): int(count)
-            for cell, count in zip(self.space.places.tolist(), self.space.counts, strict=True)
+            tuple(cell): int(count) for cell, count in zip(self.space.places.tolist(), self.space.counts, strict=True)
         }
 
 
@@ -66,9 +65,7 @@ def random_space(seed: int, kinds: str = "onet", most: int = 40) -> Case:
     sizes = [random.randint(1, 7) for _ in range(n_attributes)]
     forms = [random_form(random, m, kinds) for m in sizes]
     hidden = [random.random() for _ in range(n)]  # so that attributes depend on each other
-    codes = [
-        [min(int(m * (h if random.random() < 0.6 else random.random())), m - 1) for h in hidden] for m in sizes
-    ]
+    codes = [[min(int(m * (h if random.random() < 0.6 else random.random())), m - 1) for h in hidden] for m in sizes]
     columns = [np.array(column, np.int32) for column in codes]
     counts = [np.bincount(column, minlength=m) for column, m in zip(columns, sizes, strict=True)]
     scales = [scale_of(form, rows) for form, rows in zip(forms, counts, strict=True)]

@@ -46,9 +46,7 @@ def fragments_of(matrix: Any, boxes: Sequence[oracle.Box], strict: bool = True) 
         next(i for i, box in enumerate(kept) if all(a <= x <= b for x, (a, b) in zip(cell, box, strict=True)))
         for cell in space.places.tolist()
     ]
-    return Fragmentation(
-        space, np.array(inside, np.int32), np.array(kept, np.int32).swapaxes(1, 2), strict, len(boxes)
-    )
+    return Fragmentation(space, np.array(inside, np.int32), np.array(kept, np.int32).swapaxes(1, 2), strict, len(boxes))
 
 
 def random_boxes(shape: Sequence[int], random: Random) -> list[oracle.Box]:

@@ -130,7 +130,9 @@ def test_bounds_are_within_their_targets(seed: int, strict: bool) -> None:
 
 
 def test_all_is_the_same_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = [(random_space(seed, kinds="o" if seed % 2 else "onet", most=30).space, bool(seed % 2)) for seed in range(8)]
+    cases = [
+        (random_space(seed, kinds="o" if seed % 2 else "onet", most=30).space, bool(seed % 2)) for seed in range(8)
+    ]
     compiled = [fragment(space, space.limits, Control(), strict=strict) for space, strict in cases]
     for name, value in vars(kernels).items():
         if hasattr(value, "py_func"):
