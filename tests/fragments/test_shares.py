@@ -34,8 +34,8 @@ def rows_taken(case: Case, found: Fragmentation, sizes: Any, random: Random) -> 
     for number, size in enumerate(sizes):
         rows = np.flatnonzero(owners == number).tolist()
         random.shuffle(rows)
-        way = random.choice([0, 1, -1])
-        rows.sort(key=lambda row, way=way: way * case.codes[attribute, row])
+        if way := random.choice([0, 1, -1]):
+            rows.sort(key=case.codes[attribute].__getitem__, reverse=way < 0)
         taken += rows[: int(size)]
     return taken
 

@@ -159,7 +159,7 @@ def test_five_attributes_of_100_values_stay_sparse() -> None:
 
 
 def test_16_by_94_values_take_well_under_a_second() -> None:
-    """Adult's education-num and hours-per-week: strict bounds ask for hundreds of fragments, those of the domain few."""
+    """Adult's education-num and hours-per-week: strict bounds ask for hundreds of fragments, others for few."""
     frame = pl.read_csv(shared("adult.csv.gz"), infer_schema=False).head(32_561)
     frame = frame.filter(pl.all_horizontal(pl.col("workclass", "occupation", "native-country") != "?"))
     columns = [frame[name].cast(pl.Int64).to_numpy() for name in ("education-num", "hours-per-week")]

@@ -183,7 +183,8 @@ class _Run:
             np.zeros((ROOM, 2), np.int64),
             np.zeros((ROOM, 2 * n_attributes), np.int32),
             np.zeros((ROOM, n_attributes)),
-            np.zeros((ROOM, n_attributes, n_attributes + 1)),
+            np.zeros((ROOM, n_attributes, n_attributes)),
+            np.zeros((ROOM, n_attributes)),
         )
         self.fragments.ranges[0, 1] = n_cells
         self.fragments.boxes[0, n_attributes:] = np.array(sizes) - 1

@@ -44,14 +44,15 @@ class Ground(NamedTuple):
 class Fragments(NamedTuple):
     """The fragments so far.
 
-    `least` holds lower bounds for all cuts of a fragment along an attribute: what they change in
-    each attribute's bound, and last in the sum over the attributes that are above their target.
+    `least` and `sums` hold lower bounds for all cuts of a fragment along an attribute: what they change
+    in each attribute's bound, and in the sum over the attributes that are above their target.
     """
 
     ranges: Integers  # where its cells begin and end
     boxes: Places  # lowest places, then highest
     bounds: Floats  # at [fragment, attribute]
     least: Floats  # at [fragment, cut attribute, attribute]
+    sums: Floats  # at [fragment, cut attribute]
 
 
 class Sides(NamedTuple):
@@ -223,7 +224,7 @@ def judge(
         psi += weights[attribute] * max(above, 0.0)
         if totals[attribute] > targets[attribute] + NEAR:
             excess += weights[attribute] * change
-    least[number, axis, n_attributes] = min(least[number, axis, n_attributes], excess)
+    fragments.sums[number, axis] = min(fragments.sums[number, axis], excess)
     return psi
 
 
@@ -239,7 +240,8 @@ def sweep(
     """
     start, stop = fragments.ranges[number, 0], fragments.ranges[number, 1]
     n_attributes = len(ground.table)
-    for attribute in range(n_attributes + 1):
+    fragments.sums[number, axis] = np.inf
+    for attribute in range(n_attributes):
         fragments.least[number, axis, attribute] = np.inf
     best, best_cut = np.inf, -1
     low, high = fragments.boxes[number, axis], fragments.boxes[number, n_attributes + axis]
@@ -286,7 +288,7 @@ def measure(cells: Cells, ground: Ground, fragments: Fragments, number: int, str
     for axis in range(n_attributes):
         for attribute in range(n_attributes):
             fragments.least[number, axis, attribute] = -fragments.bounds[number, attribute]
-        fragments.least[number, axis, n_attributes] = -np.inf
+        fragments.sums[number, axis] = -np.inf
 
 
 @inner
@@ -314,15 +316,18 @@ def part(cells: Cells, fragments: Fragments, number: int, new: int, axis: int, c
 
 
 @inner
-def least_psi(
-    least: Floats, number: int, axis: int, totals: Floats, targets: Floats, weights: Floats, psi: float
-) -> float:
-    """No cut with these lower bounds leaves less: attribute by attribute, and by those above their target alone."""
+def can_leave_less(
+    fragments: Fragments, number: int, axis: int, totals: Floats, targets: Floats, weights: Floats, psi: float,
+    most: float,
+) -> bool:  # fmt: skip
+    """Whether a cut may leave less Psi than this: by the attributes above their target alone, then one by one."""
+    if psi + fragments.sums[number, axis] >= most:
+        return False
     total = 0.0
     for attribute in range(len(totals)):
-        above = totals[attribute] + least[number, axis, attribute] - targets[attribute]
+        above = totals[attribute] + fragments.least[number, axis, attribute] - targets[attribute]
         total += weights[attribute] * max(above, 0.0)
-    return max(total, float(psi + least[number, axis, len(totals)]))
+    return total < most
 
 
 @kernel
@@ -360,21 +365,20 @@ def split(
             state[1] = above
             for number in range(n):
                 for axis in range(n_attributes):
-                    if fragments.least[number, axis, n_attributes] < np.inf:
-                        fragments.least[number, axis, n_attributes] = -np.inf
+                    if fragments.sums[number, axis] < np.inf:
+                        fragments.sums[number, axis] = -np.inf
         best, best_number, best_axis, best_cut = np.inf, -1, -1, -1
         first_number, first_axis, promise = 0, 0, np.inf
         for number in range(n):
             for axis in range(n_attributes):
-                bound = least_psi(fragments.least, number, axis, totals, targets, weights, psi)
-                if bound < promise:
-                    first_number, first_axis, promise = number, axis, bound
+                if fragments.sums[number, axis] < promise:
+                    first_number, first_axis, promise = number, axis, fragments.sums[number, axis]
         if promise == np.inf:
             return STUCK
-        budget -= 2 * n * n_attributes
+        budget -= n * n_attributes
         for turn in range(-1, n * n_attributes):
             number, axis = (turn // n_attributes, turn % n_attributes) if turn >= 0 else (first_number, first_axis)
-            if least_psi(fragments.least, number, axis, totals, targets, weights, psi) >= best - NEAR:
+            if not can_leave_less(fragments, number, axis, totals, targets, weights, psi, best - NEAR):
                 continue
             found, cut = sweep(cells, ground, fragments, number, axis, totals, targets, weights, strict, sides)
             width = fragments.boxes[number, n_attributes + axis] - fragments.boxes[number, axis]
