@@ -70,7 +70,7 @@ class Shares:
     >>> space = Space.of([salary], [codes], [Fraction("0.4")])
     >>> shares = Shares.of(fragment(space, [Fraction("0.25")], Control()))
     >>> shares.bounds(np.array([[5, 5], [2, 1]])).round(4).tolist()
-    [[0.2], [0.3111]]
+    [[0.2], [0.3]]
     """
 
     counts: Integers
