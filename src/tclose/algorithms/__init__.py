@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from tclose.algorithms.fragments import Fragments
+from tclose.algorithms.fragments_strict import FragmentsStrict
 from tclose.algorithms.incognito import Incognito
 from tclose.algorithms.mondrian import Mondrian
 from tclose.algorithms.sabre_ak import SabreAK
@@ -60,6 +62,8 @@ REGISTRY: dict[str, type[Algorithm]] = {
     Incognito.name: Incognito,
     SabreAK.name: SabreAK,
     SabreKNN.name: SabreKNN,
+    Fragments.name: Fragments,
+    FragmentsStrict.name: FragmentsStrict,
 }
 
 DEFAULT = Tight.name
@@ -112,7 +116,7 @@ def methods() -> list[dict[str, str]]:
     Examples
     --------
     >>> [method["name"] for method in methods()]
-    ['tight', 'mondrian', 'incognito', 'sabre-ak', 'sabre-knn']
+    ['tight', 'mondrian', 'incognito', 'sabre-ak', 'sabre-knn', 'fragments', 'fragments-strict']
     """
     return [
         {
