@@ -76,7 +76,7 @@ class Incognito:
     paper: ClassVar[str] = "Cao et al. 2011 (004), sections 2 and 6; LeFevre et al. 2005; Li et al. 2007"
     needs: ClassVar[str] = "hierarchies for numbers and dates"
     several_sensitive: ClassVar[bool] = True
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix"})
+    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
     needs_levels: ClassVar[bool] = True
 

@@ -51,7 +51,7 @@ class Mondrian:
     paper: ClassVar[str] = "Cao et al. 2011 (004), sections 2 and 6; Li et al. 2010"
     needs: ClassVar[str] = "nothing"
     several_sensitive: ClassVar[bool] = True
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix"})
+    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
     needs_levels: ClassVar[bool] = False
 
