@@ -219,7 +219,7 @@ def _parts(attribute: Attribute, row: Integers) -> list[tuple[int, NDArray[Any]]
         return []
     if isinstance(form, Product):
         row[columns.DENOMINATOR] = form.denominator
-        return [(columns.WEIGHT, form.costs.ravel()), (columns.MASS, reference)]
+        return [(columns.WEIGHT, form.costs.ravel()), (columns.MASS, reference), (columns.POSITION, form.pairs.ravel())]
     mass = np.zeros(len(form.parents), np.int64)
     for level in range(form.paths.shape[1]):
         known = form.paths[:, level] >= 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import lcm
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distances.line import Line
+from tclose.distances.linkage import linkage
 from tclose.distances.tree import Tree
 
 Integers = NDArray[np.int64]
@@ -77,6 +79,11 @@ class Product:
             return self
         costs = [[-(-cost * largest // self.denominator) for cost in row] for row in self.costs.tolist()]
         return Product(np.array(costs, np.int64).reshape(self.costs.shape), largest)
+
+    @cached_property
+    def pairs(self) -> Integers:
+        """Which combinations lie together: pairs whose groups are joined, nearest first."""
+        return linkage(self.costs)
 
     @property
     def size(self) -> int:

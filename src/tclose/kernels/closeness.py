@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.compile import inner, kernel
-from tclose.kernels.transport import NEAR, carry
+from tclose.kernels.transport import NEAR, carry, match_near
 
 NO, YES, ASK = 0, 1, 2
 NONE, LINE, TREE, OTHER, PRODUCT = 0, 1, 2, 3, 4  # FORM; OTHER the caller decides: a matrix, or very long fractions
@@ -25,7 +25,8 @@ DISTINCT, FREQUENCY_OVER, FREQUENCY_UNDER, RECURSIVE_OVER, RECURSIVE_UNDER, RECU
 # Where in `data` begin, for a line: the positions of its values, the rows of the reference up to
 # each, and the sum over earlier values of (next position - position) rows; and for a tree: the
 # weight of each node and the rows of the reference below it. TOTAL is the sum of weight times rows.
-# For a product WEIGHT are the costs from each value to each, and MASS the rows of the reference.
+# For a product WEIGHT are the costs from each value to each, MASS the rows of the reference, and
+# POSITION pairs of values that lie together.
 POSITION, BELOW, AREA, WEIGHT, MASS, PATH = range(13, 19)
 N_COLUMNS = 19
 
@@ -194,7 +195,7 @@ def product_within(rules: Rules, attribute: int, scratch: Scratch, size: int) ->
         surplus[value] = n * scratch.counts[value] - size * rules.data[mass + value]
         n_over += surplus[value] > 0
         n_lacking += surplus[value] < 0
-    if n_over == 0:
+    if n_over == 0 or match_near(rules.data, weight, rules.table[attribute, POSITION], surplus) <= limit:
         return YES
     sign = 1 if n_over <= n_lacking else -1
     few, many = np.empty(min(n_over, n_lacking), np.int64), np.empty(max(n_over, n_lacking), np.int64)

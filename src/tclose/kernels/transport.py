@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.compile import kernel
+from tclose.kernels.compile import inner, kernel
 
 FAR, NEAR, SOLVED = 0, 1, 2
 ENDLESS = 2**62
@@ -99,3 +99,42 @@ def carry(
     if limit >= 0:
         return FAR if spent > limit else NEAR
     return SOLVED
+
+
+@inner
+def match_near(data: Integers, costs: int, pairs: int, surplus: Integers) -> int:
+    """The work of a plan that is quick to find, and so an upper bound of the least.
+
+    Groups of values are joined, pair by pair; what one has too much goes where another lacks. What
+    is left of a group has one sign, and waits in a list. `data` has the costs and the pairs.
+    """
+    m, work = len(surplus), 0
+    rest, following = surplus.copy(), np.full(m, -1, np.int64)
+    group, head, tail = np.arange(m), np.arange(m), np.arange(m)
+    for value in range(m):
+        if rest[value] == 0:
+            head[value] = -1
+    for pair in range(m - 1):
+        left, right = data[pairs + 2 * pair], data[pairs + 2 * pair + 1]
+        while group[left] != left:
+            left = group[left]
+        while group[right] != right:
+            right = group[right]
+        group[right] = left
+        while head[left] >= 0 and head[right] >= 0 and (rest[head[left]] > 0) != (rest[head[right]] > 0):
+            one, other = head[left], head[right]
+            mass = min(abs(rest[one]), abs(rest[other]))
+            work += mass * data[costs + one * m + other]
+            sign = 1 if rest[one] > 0 else -1
+            rest[one] -= sign * mass
+            rest[other] += sign * mass
+            if rest[one] == 0:
+                head[left] = following[one]
+            if rest[other] == 0:
+                head[right] = following[other]
+        if head[left] < 0:
+            head[left], tail[left] = head[right], tail[right]
+        elif head[right] >= 0:
+            following[tail[left]] = head[right]
+            tail[left] = tail[right]
+    return work

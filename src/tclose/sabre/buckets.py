@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
-from operator import itemgetter
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distances import Form, Line, Matrix, Product, Tree
+from tclose.distances.linkage import groups_of, linkage
 
 Integers = NDArray[np.int64]
 Bound = Literal["printed", "largest"]
@@ -294,7 +294,7 @@ def join_values(form: Matrix | Product, counts: Integers) -> _Nodes:
         form = form.coarser(UNITS)
         all_costs, units = form.costs, form.denominator
     costs = all_costs[np.ix_(codes, codes)]
-    joined = _complete_linkage(costs)
+    joined = groups_of(linkage(costs))
     members, apart = [[place] for place in range(len(codes))], [0] * len(codes)
     within = [np.zeros(1, object) for _ in codes]  # the cost of filling all others of a node from each of its values
     for left, right in joined:
@@ -315,42 +315,3 @@ def join_values(form: Matrix | Product, counts: Integers) -> _Nodes:
     values = [int(codes[node]) if node < len(codes) else -1 for node in order]
     bounds = [int(within[node].max()) for node in order]
     return _Nodes(np.array(parents), np.array(apart)[order], np.array(values), bounds, units)
-
-
-def _complete_linkage(costs: Integers) -> list[tuple[int, int]]:
-    """Pairs to join, nearest first, where two groups are as far apart as their farthest values.
-
-    Group m + i is what the i-th pair makes. A chain goes from a group to its nearest until two are
-    each other's nearest: joining them makes no other pair nearer (nearest-neighbour chain).
-    """
-    m = len(costs)
-    apart = costs.astype(np.float64)
-    np.fill_diagonal(apart, np.inf)
-    found: list[tuple[float, int, int]] = []  # how far apart, and a value of each
-    chain: list[int] = []
-    here = np.ones(m, bool)
-    while len(found) < m - 1:
-        chain = chain or [int(here.argmax())]
-        nearest = int(apart[chain[-1]].argmin())
-        if len(chain) > 1 and apart[chain[-1], chain[-2]] == apart[chain[-1], nearest]:
-            kept, gone = chain.pop(-2), chain.pop()
-            found.append((float(apart[kept, gone]), kept, gone))
-            apart[kept] = apart[:, kept] = np.maximum(apart[kept], apart[gone])
-            apart[gone] = apart[:, gone] = np.inf
-            here[gone] = False
-        else:
-            chain.append(nearest)
-    group, pairs = list(range(m)), []
-    for _, kept, gone in sorted(found, key=itemgetter(0)):
-        left, right = _top(group, kept), _top(group, gone)
-        pairs.append((left, right))
-        group[left] = group[right] = len(group)
-        group.append(len(group))
-    return pairs
-
-
-def _top(group: list[int], value: int) -> int:
-    """The group that a value is in."""
-    while group[value] != value:
-        value = group[value]
-    return value
