@@ -27,19 +27,20 @@ def linkage(costs: Integers) -> Integers:
     m = len(costs)
     apart = costs.astype(np.float64)
     np.fill_diagonal(apart, np.inf)
-    found, chain, is_there = [], [0], np.ones(m, bool)
+    found: list[tuple[float, int, int]] = []
+    chain, is_there = [0], np.ones(m, bool)
     while len(found) < m - 1:
         chain = chain or [int(is_there.argmax())]
         nearest = int(apart[chain[-1]].argmin())
         if len(chain) > 1 and apart[chain[-1], chain[-2]] == apart[chain[-1], nearest]:
             kept, gone = chain.pop(-2), chain.pop()
-            found.append((apart[kept, gone], kept, gone))
+            found.append((float(apart[kept, gone]), kept, gone))
             apart[kept] = apart[:, kept] = np.maximum(apart[kept], apart[gone])
             apart[gone] = apart[:, gone] = np.inf
             is_there[gone] = False
         else:
             chain.append(nearest)
-    found.sort(key=lambda pair: float(pair[0]))
+    found.sort(key=lambda pair: pair[0])
     return np.array([pair[1:] for pair in found], np.int64).reshape(-1, 2)
 
 

@@ -118,7 +118,7 @@ class Product:
         supply: NDArray[Any] = abs(surplus[few])
         need: NDArray[Any] = abs(surplus[many])
         flows, rises, falls = (np.zeros(shape, surplus.dtype) for shape in ((len(few), len(many)), len(few), len(many)))
-        costs = np.ascontiguousarray(self.costs[np.ix_(many, few)])
+        costs = np.ascontiguousarray(self.costs[np.ix_(many, few)].astype(surplus.dtype))
         solve = carry if surplus.dtype == np.int64 else getattr(carry, "py_func", carry)
         if len(few):
             solve(costs, supply, need, self.denominator, -1, flows, rises, falls)
@@ -159,4 +159,4 @@ def _surplus(p: Sequence[Fraction], q: Sequence[Fraction]) -> tuple[NDArray[Any]
 
 def _dot(masses: NDArray[Any], heights: NDArray[Any]) -> int:
     """The sum of products, of any length."""
-    return sum(mass * height for mass, height in zip(masses.tolist(), heights.tolist(), strict=True))
+    return sum(int(mass) * int(height) for mass, height in zip(masses, heights, strict=True))

@@ -85,9 +85,10 @@ def carry(
             first = before[first]
         amount = min(amount, load[first])
         price = rises[end] - rises[first]
-        if limit >= 0 and spent + left * price > limit:
-            return FAR
-        spent += amount * price
+        if limit >= 0:
+            if spent + left * price > limit:
+                return FAR
+            spent += amount * price
         left -= amount
         load[first] -= amount
         load[end] += amount

@@ -110,11 +110,13 @@ def _proved(costs: Integers, surplus: Integers, proposal: Proposal) -> int | Non
     given, lacking = surplus[proposal.origins], -surplus[proposal.targets]
     between = costs[np.ix_(proposal.origins, proposal.targets)]
     flows, heights, depths = proposal.flows, proposal.heights, proposal.depths
-    if (flows < 0).any() or (flows.sum(axis=1) != given).any() or (flows.sum(axis=0) != lacking).any():
+    used = np.nonzero(flows)
+    if (flows < 0).any() or int(flows.max()) * len(used[0]) >= 2**62:  # else no sum of them is too long
+        return None
+    if (flows.sum(axis=1) != given).any() or (flows.sum(axis=0) != lacking).any():
         return None
     if abs(heights).max() >= 2**61 or abs(depths).max() >= 2**61 or (heights[:, None] - depths > between).any():
         return None
-    used = np.nonzero(flows)
     work = _total(flows[used], between[used])
     return work if work == _total(given, heights) - _total(lacking, depths) else None
 
