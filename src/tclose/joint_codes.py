@@ -13,7 +13,7 @@ from tclose.errors import TableError
 from tclose.schema_columns import Joint
 
 Codes = NDArray[np.int32]
-MOST = 400  # combinations: a class of few rows then takes about a millisecond, of many some ten
+MOST = 500  # combinations: to measure a class of ten rows then takes about two milliseconds
 
 
 def build_joint(joint: Joint, forms: Sequence[Form], columns: Sequence[Codes]) -> tuple[Product, Codes]:

@@ -102,6 +102,16 @@ class Requirement:
         )
         return cls(schema.k, attributes, len(table))
 
+    @property
+    def pace(self) -> int:
+        """What a kernel's budget of row visits is to be divided by, so that it comes back in time.
+
+        A class of a joint takes as long as about a thousand visits.
+        """
+        from tclose.kernels.closeness import PRODUCT
+
+        return 1000 if any(attribute.kernel_form == PRODUCT for attribute in self.attributes) else 1
+
     def holds(self, codes: Sequence[NDArray[np.int32]]) -> bool:
         """Whether a class is close and diverse; `codes` are those of its rows, an array for each attribute.
 

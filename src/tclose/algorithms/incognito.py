@@ -216,10 +216,10 @@ class _Groups:
         if np.bincount(numbers, self.sizes).min() < search.requirement.k:
             return False
         groups, classes = _sorted_by(numbers, n_classes)
-        label = 0
+        label, budget = 0, BUDGET // search.requirement.pace
         while label < n_classes:
             label, verdict = check(
-                self.codes, self.begins, groups, classes, label, BUDGET, search.rules, search.scratch, search.room
+                self.codes, self.begins, groups, classes, label, budget, search.rules, search.scratch, search.room
             )
             if verdict == ASK:
                 members = groups[classes[label] : classes[label + 1]]
