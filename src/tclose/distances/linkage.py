@@ -22,7 +22,7 @@ def linkage(costs: Integers) -> Integers:
     Examples
     --------
     >>> linkage(np.array([[0, 9, 2], [9, 0, 8], [2, 8, 0]])).tolist()
-    [[0, 2], [1, 0]]
+    [[0, 2], [0, 1]]
     """
     m = len(costs)
     apart = costs.astype(np.float64)
@@ -49,8 +49,8 @@ def groups_of(pairs: Integers) -> list[tuple[int, int]]:
 
     Examples
     --------
-    >>> groups_of(np.array([[0, 2], [1, 0]]))
-    [(0, 2), (1, 3)]
+    >>> groups_of(np.array([[0, 2], [0, 1]]))
+    [(0, 2), (3, 1)]
     """
     m = len(pairs) + 1
     inside, joined = list(range(m)), []
