@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import assess, fragments, large, methods, million, mondrian, sabre, startup, sweep, tight
+from benchmarks import assess, fragments, joint, large, methods, million, mondrian, sabre, startup, sweep, tight
 from benchmarks.results import save, wait_for_quiet
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
@@ -22,6 +22,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "sweep": sweep.run,
     "sabre": sabre.run,
     "fragments": fragments.run,
+    "joint": joint.run,
 }
 
 

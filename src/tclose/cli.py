@@ -88,7 +88,9 @@ def anonymize(
         list[str] | None, typer.Option(help="Of the method, as name=value; may be repeated.", show_default=False)
     ] = None,
     k: Annotated[int | None, typer.Option(help="Instead of the schema's k.")] = None,
-    t: Annotated[list[str] | None, typer.Option(help="column=0.2, instead of the schema's t; may be repeated.")] = None,
+    t: Annotated[
+        list[str] | None, typer.Option(help="column=0.2 or joint=0.2, instead of the schema's t; may be repeated.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="For the method; random if not given.")] = None,
     time: Annotated[float | None, typer.Option(min=0, help="Seconds after which to take the best so far.")] = None,
     record: Annotated[
@@ -243,17 +245,24 @@ def _override(schema: Schema, k: int | None, settings: list[str]) -> Schema:
     from tclose.schema_toml import exact
 
     changed: dict[str, Any] = {}
+    known = {*(sensitive.column for sensitive in schema.sensitive), *(joint.name for joint in schema.joint)}
     for setting in settings:
         column, equals, value = setting.rpartition("=")
-        if not equals or column not in {sensitive.column for sensitive in schema.sensitive}:
-            raise typer.BadParameter(f"--t {setting}: give it as column=0.2, with a sensitive column of the schema.")
+        if not equals or column not in known:
+            raise typer.BadParameter(
+                f"--t {setting}: give it as column=0.2, with a sensitive column or a joint of the schema."
+            )
         changed[column] = value
     try:
         sensitive = tuple(
             replace(each, t=exact(changed[each.column], "--t", each.column)) if each.column in changed else each
             for each in schema.sensitive
         )
-        return replace(schema, sensitive=sensitive, k=schema.k if k is None else k)
+        joint = tuple(
+            replace(each, t=exact(changed[each.name], "--t", each.name)) if each.name in changed else each
+            for each in schema.joint
+        )
+        return replace(schema, sensitive=sensitive, joint=joint, k=schema.k if k is None else k)
     except SchemaError as error:
         raise typer.BadParameter(str(error)) from None
 

@@ -19,6 +19,7 @@ from tclose.columns import Reader, clean, code
 from tclose.distances import Form
 from tclose.errors import TableError
 from tclose.frames import Source
+from tclose.joint_codes import build_joint
 from tclose.quasi_axes import build_axes
 from tclose.schema import Schema
 from tclose.sensitive_codes import build_domain
@@ -31,7 +32,7 @@ Spans = list[tuple[NDArray[np.int32], NDArray[np.int32]]]
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """The values a sensitive attribute can have, and the distance between them.
+    """The values a sensitive attribute, or a joint of several, can have, and the distance between them.
 
     Attributes
     ----------
@@ -64,7 +65,7 @@ class EncodedTable:
     places
         For each axis, the place of every row.
     domains
-        One a sensitive attribute.
+        One a sensitive attribute, then one a joint.
     codes
         For each domain, the code of every row.
     rows
@@ -186,6 +187,7 @@ def encode_rows(
     if schema.recode == "suppress":  # the loss is the share of hidden cells, each position of digits being one
         axes = [replace(axis, weight=1 / len(axes)) for axis in axes]
     sensitive = list(encode_sensitive(reader, columns, schema))
+    sensitive += list(_encode_joints(sensitive, schema))
     domains, codes = tuple(domain for domain, _ in sensitive), tuple(column for _, column in sensitive)
     return EncodedTable(tuple(axes), tuple(places), domains, codes, rows)
 
@@ -197,6 +199,17 @@ def encode_sensitive(
     for sensitive in schema.sensitive:
         form, codes, missing = build_domain(reader, columns[sensitive.column], sensitive)
         yield Domain(sensitive.column, form, missing), codes
+
+
+def _encode_joints(
+    sensitive: Sequence[tuple[Domain, NDArray[np.int32]]], schema: Schema
+) -> Iterator[tuple[Domain, NDArray[np.int32]]]:
+    """The domain of each joint, and the code of every row, from those of the sensitive attributes."""
+    known = {domain.column: (domain.form, codes) for domain, codes in sensitive}
+    for joint in schema.joint:
+        forms, codes = zip(*(known[column] for column in joint.columns), strict=True)
+        form, combined = build_joint(joint, forms, codes)
+        yield Domain(joint.name, form, False), combined
 
 
 def select_rows(source: Source, schema: Schema) -> tuple[dict[str, CodedColumn], NDArray[np.int64]]:

@@ -185,12 +185,16 @@ def _taken_in(df: Any, schema: Schema | None, keys: dict[str, Any]) -> tuple[Sch
 def _check_capable(algorithm: Algorithm, schema: Schema) -> None:
     """Refuse a schema that asks for more than the method guarantees."""
     asked = {"k"}
+    for column in schema.unprotected:
+        raise SchemaError(
+            f"[sensitive.{column}] asks neither t nor l, so nothing would protect it. "
+            "Give it one, or name the column in `keep`."
+        )
+    for joint in schema.joint:
+        asked.add("t")
+        if "joint" not in algorithm.distances:
+            raise SchemaError(f"'{algorithm.name}' does not know joints ('{joint.name}'). Use '{DEFAULT}'.")
     for sensitive in schema.sensitive:
-        if sensitive.t is None and sensitive.l is None:
-            raise SchemaError(
-                f"[sensitive.{sensitive.column}] asks neither t nor l, so nothing would protect it. "
-                "Give it one, or name the column in `keep`."
-            )
         asked |= {"t"} if sensitive.t is not None else set()
         asked |= {"l"} if sensitive.l is not None else set()
         if sensitive.t is not None and sensitive.distance not in algorithm.distances:
@@ -202,6 +206,7 @@ def _check_capable(algorithm: Algorithm, schema: Schema) -> None:
         )
     first = getattr(algorithm, "first", None)  # SABRE's option that names a column
     with_t = [sensitive.column for sensitive in schema.sensitive if sensitive.t is not None]
+    with_t += [joint.name for joint in schema.joint]
     if first is not None and first not in with_t:
         allowed = f"Allowed: {', '.join(repr(column) for column in with_t)}." if with_t else "The schema has none."
         raise SchemaError(

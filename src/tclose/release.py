@@ -32,6 +32,7 @@ from tclose.schema import Schema
 from tclose.verify import Measured, fraction, verify
 
 ROW_GROUP = 1 << 18
+JOINT_DISTANCE = "between two combinations of values, the mean of the distances of the columns"
 LIMITS = (
     "t-closeness limits what a class tells about a sensitive attribute beyond what the whole table tells. It does "
     "not hide the distribution of the whole table, nor that someone is in it; it does not stop learning from the "
@@ -252,6 +253,7 @@ def certify(
                 name: {"c": str(value[0]), "l": value[1]} if name == "recursive" else str(value)
                 for name, value in sensitive.l.items()
             }
+    asked["t"] |= {joint.name: fraction(joint.t) for joint in schema.joint}
     columns |= {name: {"role": "keep"} for name in schema.keep}
     reached = measured.as_dict()
     if any(quasi.publish == "mean" for quasi in schema.quasi):  # losses then depend on ends that are not released
@@ -271,6 +273,9 @@ def certify(
         "limits": LIMITS,
         "versions": {name: version(name) for name in ("tclose", "numpy", "numba", "polars")},
     }
+    if schema.joint:
+        joints = {joint.name: {"columns": list(joint.columns), "distance": JOINT_DISTANCE} for joint in schema.joint}
+        fields["joint"] = joints
     fields["versions"]["python"] = platform.python_version()
     if schema.keep:
         fields["keep"] = (

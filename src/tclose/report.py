@@ -44,7 +44,7 @@ class Report:
 
     @property
     def t(self) -> dict[str, Fraction | float]:
-        """By sensitive attribute, the largest distance of a class from the whole table."""
+        """By sensitive attribute and by joint, the largest distance of a class from the whole table."""
         return self.measured.t
 
     @property
@@ -58,7 +58,7 @@ class Report:
         return {column: divergence(tally) for column, tally in self.measured.tallies.items()}
 
     def worst(self, column: str, most: int = 5) -> list[dict[str, Any]]:
-        """The classes farthest from the whole table in one sensitive attribute.
+        """The classes farthest from the whole table in one sensitive attribute, or in a joint.
 
         Each with its size, its distance and where its first row stands; with its
         quasi-identifiers if values were asked for.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Line, Matrix, Tree
+from tclose.distances import Line, Matrix, Product, Tree
 from tclose.encode import Domain, EncodedTable
 from tclose.errors import InfeasibleError
 from tclose.metrics.diversity import entropy_at_least
@@ -27,7 +27,7 @@ LARGEST = 2**31  # kernels multiply numerators and denominators with row counts;
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """What is asked of one sensitive attribute.
+    """What is asked of one sensitive attribute, or of a joint of several.
 
     Attributes
     ----------
@@ -47,19 +47,22 @@ class Attribute:
     @property
     def kernel_form(self) -> int:
         """How the kernels see it: some they leave to `holds`."""
-        from tclose.kernels.closeness import LINE, NONE, OTHER, TREE
+        from tclose.kernels.closeness import LINE, NONE, OTHER, PRODUCT, TREE
 
         asked = self.l or Diversity()
         fractions = [self.t, asked.frequency, asked.recursive[0] if asked.recursive else None]
         sizes = [max(number.as_integer_ratio()) for number in fractions if number is not None]
         if max(sizes, default=0) > LARGEST or (self.t is not None and isinstance(self.domain.form, Matrix)):
             return OTHER
-        return NONE if self.t is None else LINE if isinstance(self.domain.form, Line) else TREE
+        forms = {Line: LINE, Tree: TREE, Product: PRODUCT}
+        return NONE if self.t is None else forms[type(self.domain.form)]
 
     def distance(self, counts: Integers) -> Fraction | float:
         """The distance of a class from the reference, straight from the definition."""
         if np.array_equal(counts, self.reference):
             return Fraction(0)
+        if isinstance(self.domain.form, Product):
+            return self.domain.form.distance(counts, self.reference)
         n, s = int(self.reference.sum()), int(counts.sum())
         return self.domain.form.emd(
             [Fraction(int(count), s) for count in counts], [Fraction(int(count), n) for count in self.reference]
@@ -79,7 +82,7 @@ class Requirement:
     k
         The least number of rows.
     attributes
-        One a sensitive attribute.
+        One a sensitive attribute, then one a joint.
     n
         The number of rows of the reference.
     """
@@ -91,11 +94,23 @@ class Requirement:
     @classmethod
     def of(cls, schema: Schema, table: EncodedTable) -> Requirement:
         """What a schema asks, measured against the table itself."""
+        asked = [(sensitive.t, sensitive.l) for sensitive in schema.sensitive]
+        asked += [(joint.t, None) for joint in schema.joint]
         attributes = tuple(
-            Attribute(domain, np.bincount(codes, minlength=domain.size).astype(np.int64), sensitive.t, sensitive.l)
-            for domain, codes, sensitive in zip(table.domains, table.codes, schema.sensitive, strict=True)
+            Attribute(domain, np.bincount(codes, minlength=domain.size).astype(np.int64), t, diversity)
+            for domain, codes, (t, diversity) in zip(table.domains, table.codes, asked, strict=True)
         )
         return cls(schema.k, attributes, len(table))
+
+    @property
+    def pace(self) -> int:
+        """What a kernel's budget of row visits is to be divided by, so that it comes back in time.
+
+        A class of a joint takes as long as about a thousand visits.
+        """
+        from tclose.kernels.closeness import PRODUCT
+
+        return 1000 if any(attribute.kernel_form == PRODUCT for attribute in self.attributes) else 1
 
     def holds(self, codes: Sequence[NDArray[np.int32]]) -> bool:
         """Whether a class is close and diverse; `codes` are those of its rows, an array for each attribute.
@@ -219,6 +234,9 @@ def _parts(attribute: Attribute, row: Integers) -> list[tuple[int, NDArray[Any]]
         return [(columns.POSITION, form.positions), (columns.BELOW, below), (columns.AREA, area)]
     if isinstance(form, Matrix):
         return []
+    if isinstance(form, Product):
+        row[columns.DENOMINATOR] = form.denominator
+        return [(columns.WEIGHT, form.costs.ravel()), (columns.MASS, reference), (columns.POSITION, form.pairs.ravel())]
     mass = np.zeros(len(form.parents), np.int64)
     for level in range(form.paths.shape[1]):
         known = form.paths[:, level] >= 0

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import tomli_w
 
 from tclose.errors import SchemaError
-from tclose.schema_columns import Quasi, Sensitive, is_whole
+from tclose.schema_columns import Joint, Quasi, Sensitive, is_whole
 from tclose.schema_toml import column_as_dict, parse, read_toml
 
 RECODINGS = ("generalize", "suppress")
@@ -41,6 +41,7 @@ class Schema:
     k: int
     quasi: tuple[Quasi, ...]
     sensitive: tuple[Sensitive, ...] = ()
+    joint: tuple[Joint, ...] = ()
     recode: Literal["generalize", "suppress"] = "generalize"
     missing: Literal["category", "drop", "error"] | None = None
     missing_values: tuple[str, ...] = ()
@@ -53,7 +54,7 @@ class Schema:
     decimal: str = "."
 
     def __post_init__(self) -> None:
-        problems = [*self._wrong_keys(), *self._wrong_roles()]
+        problems = [*self._wrong_keys(), *self._wrong_roles(), *self._wrong_joints()]
         if problems:
             raise SchemaError("\n".join(problems))
 
@@ -97,6 +98,23 @@ class Schema:
             if name in roles or made.count(name) > 1:
                 yield f"publish = \"bounds\" would make a second column '{name}'. Rename one."
 
+    def _wrong_joints(self) -> Iterator[str]:
+        distances = {sensitive.column: sensitive.distance for sensitive in self.sensitive}
+        taken = {*self.columns, *self.released_quasi}
+        for joint in self.joint:
+            where = f"[joint.{joint.name}]"
+            if joint.name in taken:
+                yield f"{where}: a column or another joint has this name too. Rename it."
+            taken.add(joint.name)
+            for column in joint.columns:
+                if column not in distances:
+                    yield f"{where}: '{column}' is not a sensitive attribute. Name it as [sensitive.{column}] first."
+                elif distances[column] == "matrix":
+                    yield (
+                        f"{where}: '{column}' has distance matrix, which is not exact, and a joint is decided exactly. "
+                        "Give it another distance, or leave it out."
+                    )
+
     @classmethod
     def load(cls, path: Path | str) -> Schema:
         """Read a schema from TOML; paths in it are relative to it."""
@@ -120,12 +138,14 @@ class Schema:
     def as_dict(self, base: Path | str = ".") -> dict[str, Any]:
         """The keys of its TOML form, without those at their default; paths are made relative to `base`."""
         keys: dict[str, Any] = {"k": self.k}
-        for field in fields(self)[3:]:
+        for field in fields(self)[4:]:
             given = getattr(self, field.name)
             if given != field.default:
                 keys[field.name] = list(given) if isinstance(given, tuple) else given
         keys["quasi"] = {quasi.column: column_as_dict(quasi, Path(base)) for quasi in self.quasi}
         keys["sensitive"] = {each.column: column_as_dict(each, Path(base)) for each in self.sensitive}
+        if self.joint:
+            keys["joint"] = {each.name: column_as_dict(each, Path(base)) for each in self.joint}
         return keys
 
     def to_toml(self, base: Path | str = ".") -> str:
@@ -143,6 +163,12 @@ class Schema:
         roles |= {self.unit: "unit"} if self.unit is not None else {}
         roles |= {quasi.column: "quasi" for quasi in self.quasi}
         return roles | {sensitive.column: "sensitive" for sensitive in self.sensitive}
+
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """The sensitive attributes of which neither t nor l is asked, alone or in a joint."""
+        joined = {column for joint in self.joint for column in joint.columns}
+        return tuple(s.column for s in self.sensitive if s.t is None and s.l is None and s.column not in joined)
 
     @property
     def without_levels(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The columns of a schema: quasi-identifiers, sensitive attributes, and the diversity they may ask."""
+"""The columns of a schema: quasi-identifiers, sensitive attributes alone and joint, and the diversity they may ask."""
 
 from __future__ import annotations
 
@@ -191,9 +191,7 @@ class Sensitive:
     def __post_init__(self) -> None:
         where = f"[sensitive.{self.column}]"
         one_of(self.distance, NAMES, where, "distance")
-        if self.t is not None and not 0 <= self.t <= 1:
-            shown = f", and is {float(self.t):g}" if abs(self.t) < LARGEST else ""
-            raise SchemaError(f"{where}: t must be from 0 to 1{shown}.")
+        check_t(self.t, where)
         owners = {"hierarchy": "hierarchical", "matrix": "matrix", "range": "numeric", "order": "ordered"}
         owners |= {"bins": "ordered", "edges": "ordered"}
         for key, owner in owners.items():
@@ -219,6 +217,42 @@ class Sensitive:
     def is_measured(self) -> bool:
         """Whether its values are read as numbers or dates, of which `nan` is none."""
         return self.distance == "numeric" or (self.distance == "ordered" and not self.order)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Sensitive attributes bound together: what is close is how their combinations are distributed.
+
+    The distance of two combinations is the mean of the distances of their values.
+
+    Attributes
+    ----------
+    name
+        What it is called; no column has that name.
+    columns
+        Sensitive attributes, two or more.
+    t
+        The largest distance of a class from the whole table.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    t: Fraction
+
+    def __post_init__(self) -> None:
+        where = f"[joint.{self.name}]"
+        if len(self.columns) < 2:
+            raise SchemaError(f"{where}: 'columns' must name two sensitive attributes or more.")
+        if len(set(self.columns)) < len(self.columns):
+            raise SchemaError(f"{where}: 'columns' names a column twice.")
+        check_t(self.t, where)
+
+
+def check_t(t: Fraction | None, where: str) -> None:
+    """Refuse what is no distance."""
+    if t is not None and not 0 <= t <= 1:
+        shown = f", and is {float(t):g}" if abs(t) < LARGEST else ""
+        raise SchemaError(f"{where}: t must be from 0 to 1{shown}.")
 
 
 def one_of(given: object, allowed: Sequence[str], where: str, key: str) -> None:

@@ -16,13 +16,13 @@ from tclose.builders import Builder, builder_as_dict, builder_from_dict, plain
 from tclose.distances import Matrix
 from tclose.errors import SchemaError
 from tclose.hierarchy import Hierarchy
-from tclose.schema_columns import Diversity, Quasi, Sensitive
+from tclose.schema_columns import Diversity, Joint, Quasi, Sensitive
 
-Column = TypeVar("Column", Quasi, Sensitive)
+Column = TypeVar("Column", Quasi, Sensitive, Joint)
 Found = TypeVar("Found")
 LARGEST_EXPONENT = 30
 LISTS = ("missing_values", "identifiers", "keep")
-STAND_INS = {"quasi": {"kind": "categorical"}, "sensitive": {"distance": "equal"}}
+STAND_INS: dict[str, dict[str, Any]] = {"quasi": {"kind": "categorical"}, "sensitive": {"distance": "equal"}}
 TEXTS = ("recode", "missing", "unit", "delimiter", "encoding", "decimal")
 
 
@@ -60,9 +60,10 @@ def parse(keys: Mapping[str, Any], base: Path, known: list[str]) -> tuple[dict[s
         problems.append("keep_unchecked must be true or false.")
     quasi = _columns(keys, "quasi", lambda name, table: _quasi(name, table, base), problems)
     sensitive = _columns(keys, "sensitive", lambda name, table: _sensitive(name, table, base), problems)
+    joint = _columns(keys, "joint", _joint, problems)
     rest = {key: keys[key] for key in (*TEXTS, "keep_unchecked") if isinstance(keys.get(key), str | bool)}
     rest |= {key: tuple(keys[key]) for key in LISTS if _is_texts(keys.get(key))}
-    return {"k": keys.get("k", 1), "quasi": quasi, "sensitive": sensitive, **rest}, problems
+    return {"k": keys.get("k", 1), "quasi": quasi, "sensitive": sensitive, "joint": joint, **rest}, problems
 
 
 def exact(given: object, where: str, key: str) -> Fraction:
@@ -82,7 +83,7 @@ def _columns(
 ) -> tuple[Column, ...]:
     tables = keys.get(role, {})
     if not isinstance(tables, Mapping):
-        problems.append(f"{role} must be tables, one a column: [{role}.NAME].")
+        problems.append(f"{role} must be tables, each with a name: [{role}.NAME].")
         return ()
     columns = []
     for name, table in tables.items():
@@ -92,7 +93,8 @@ def _columns(
             columns.append(build(name, table))
         except SchemaError as error:
             problems.append(str(error))
-            columns.append(build(name, STAND_INS[role]))  # its role can still be checked
+            if role in STAND_INS:  # its role can still be checked
+                columns.append(build(name, STAND_INS[role]))
     return tuple(columns)
 
 
@@ -137,6 +139,16 @@ def _sensitive(name: str, table: Mapping[str, Any], base: Path) -> Sensitive:
     if "range" in given:
         given["range"] = _pair(given["range"], where)
     return Sensitive(name, **given)
+
+
+def _joint(name: str, table: Mapping[str, Any]) -> Joint:
+    where = f"[joint.{name}]"
+    given = _known(table, Joint, where)
+    if not _is_texts(given.get("columns")):
+        raise SchemaError(f"{where}: columns is required: a list of sensitive attributes.")
+    if "t" not in given:
+        raise SchemaError(f"{where}: t is required: how far the combinations in a class may be from the whole table.")
+    return Joint(name, tuple(given["columns"]), exact(given["t"], where, "t"))
 
 
 def _known(table: Mapping[str, Any], column: type[Column], where: str) -> dict[str, Any]:
@@ -236,7 +248,7 @@ def _is_texts(given: object) -> bool:
     return isinstance(given, list | tuple) and all(isinstance(item, str) for item in given)
 
 
-def column_as_dict(column: Quasi | Sensitive, base: Path) -> dict[str, Any]:
+def column_as_dict(column: Quasi | Sensitive | Joint, base: Path) -> dict[str, Any]:
     """The keys of a column, without those at their default."""
     keys = {}
     for field in fields(column)[1:]:

@@ -91,4 +91,8 @@ def _attributes(measured: Measured, schema: Schema) -> Table:
             f"{diversity.entropy:.2f}",
             f"{float(diversity.frequency):.2f}",
         )
+    for joint in schema.joint:
+        color = "green" if measured.t[joint.name] <= joint.t else "red"
+        reached = f"[{color}]{float(measured.t[joint.name]):.4f}[/{color}]"
+        table.add_row(escape(joint.name), "joint", reached, f"{float(joint.t):g}", "", "", "")
     return table

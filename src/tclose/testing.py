@@ -102,7 +102,8 @@ def run(
 
 def _is_for(method: Algorithm, schema: Schema) -> bool:
     asked = {"t" for s in schema.sensitive if s.t is not None} | {"l" for s in schema.sensitive if s.l is not None}
-    distances = {s.distance for s in schema.sensitive if s.t is not None}
+    asked |= {"t"} if schema.joint else set()
+    distances = {s.distance for s in schema.sensitive if s.t is not None} | ({"joint"} if schema.joint else set())
     several = len(schema.sensitive) <= 1 or method.several_sensitive
     levels = not schema.without_levels or not method.needs_levels
     return asked <= method.guarantees and distances <= method.distances and several and levels
@@ -154,6 +155,20 @@ def _matrix() -> tuple[pl.DataFrame, Schema]:
     return _table(_mixed(), sensitive={"ill": {"distance": "matrix", "matrix": costs, "t": 0.3}})
 
 
+def _joint(t: float, **keys: Any) -> tuple[pl.DataFrame, Schema]:
+    """Three attributes: one asked for by itself and in a joint, one in the joint alone."""
+    rng = np.random.default_rng(6)
+    columns = _with_missing() | {"days": rng.integers(0, 4, 60).tolist(), "ward": rng.choice(["x", "y"], 60).tolist()}
+    tree = {"lung": ["flu", "cold"], "skin": ["rash"]}
+    sensitive = {
+        "ill": {"distance": "hierarchical", "hierarchy": tree, "t": 0.5},
+        "days": {"distance": "numeric"},
+        "ward": {"distance": "equal"},
+    }
+    joint = {"all": {"columns": ["ward", "ill", "days"], "t": t}}
+    return _table(columns, missing="category", sensitive=sensitive, joint=joint, **keys)
+
+
 AWKWARD = (
     Case("an empty table", lambda: _table({"age": [], "job": [], "ill": []}), readable=False),
     Case("one row", lambda: _table({"age": [30], "job": ["a"], "ill": ["flu"]}, k=1)),
@@ -174,6 +189,8 @@ AWKWARD = (
         "all of l", lambda: _table(_mixed(), **_asked(l={"entropy": 2, "frequency": 2, "recursive": {"c": 2, "l": 2}}))
     ),
     Case("a matrix", _matrix),
+    Case("a joint", lambda: _joint(0.3)),
+    Case("a joint of t 0", lambda: _joint(0)),
     Case("suppression", lambda: _table(_mixed(), recode="suppress")),
     Case("census", lambda: census(500, seed=3)),
     Case("hospital, eight sensitive attributes", lambda: hospital(500, seed=3)),

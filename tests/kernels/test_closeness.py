@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tclose.distances import Equal, Form, Hierarchical, Line, Numeric, Ordered, Tree
+from tclose.distances import Equal, Form, Hierarchical, Line, Matrix, Numeric, Ordered, Product, Tree
 from tclose.encode import Domain
 from tclose.hierarchy import Hierarchy
 from tclose.kernels import closeness
-from tclose.kernels.closeness import ASK, NO, YES
+from tclose.kernels.closeness import ASK, NO, OTHER, PRODUCT, YES
 from tclose.requirement import Attribute, Requirement
 from tclose.schema_columns import Diversity
 
@@ -97,6 +97,49 @@ def test_terms_give_the_distance(form: Line | Tree) -> None:
     denominator = form.span if isinstance(form, Line) else form.denominator
     expected = form.emd([Fraction(c, 3) for c in counts], [Fraction(1, 9)] * 9)
     assert Fraction(9 * a - 3 * b, 9 * 3 * denominator) == expected
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_product_agrees_with_fractions(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also right at t and a hair beside it."""
+    rng = np.random.default_rng(5)
+    if not compiled:
+        for name in ("count_side", "diverse", "product_within", "carry", "match_near", "judge", "holds"):
+            monkeypatch.setattr(closeness, name, getattr(closeness, name).py_func)
+    verdicts = []
+    for _ in range(600 if compiled else 120):
+        forms = [random_form(rng), random_form(rng)]
+        assert not any(isinstance(form, Matrix) for form in forms)
+        cells = np.argwhere(np.ones([form.size for form in forms]))
+        form = Product.of(forms, rng.permutation(cells)[: int(rng.integers(1, 15))])  # type: ignore[arg-type]
+        codes = rng.integers(0, form.size, int(rng.integers(1, 40))).astype(np.int32)
+        chosen = rng.choice(codes, int(rng.integers(1, len(codes) + 1)), replace=False)
+        reference = np.bincount(codes, minlength=form.size).astype(np.int64)
+        distance = form.distance(np.bincount(chosen, minlength=form.size), reference)
+        for t in (Fraction(int(rng.integers(0, 21)), 20), distance, max(distance - Fraction(1, 10**6), Fraction(0))):
+            attribute = Attribute(Domain("x", form, False), reference, t, None)
+            requirement = Requirement(1, (attribute,), len(codes))
+            assert attribute.kernel_form == (PRODUCT if t.denominator <= 2**31 else OTHER)
+            scratch = requirement.scratch()
+            verdict = closeness.holds(chosen[:, None], 0, 0, len(chosen), -1, 0, True, requirement.rules(), scratch)
+            if attribute.kernel_form == PRODUCT:
+                assert verdict == (YES if distance <= t else NO)
+                verdicts.append(verdict)
+            assert not scratch.counts.any()
+            assert attribute.holds(np.bincount(chosen, minlength=form.size)) == (distance <= t)
+    assert min(verdicts.count(NO), verdicts.count(YES)) > 30
+
+
+def test_a_product_beyond_64_bits_is_asked_about() -> None:
+    form = Product(np.array([[0, 2**45], [2**45, 0]]), 2**45)
+    attribute = Attribute(Domain("x", form, False), np.array([2**9, 2**9]), Fraction(1, 2), None)
+    requirement = Requirement(1, (attribute,), 2**10)
+    for size, verdict in ((2**6, YES), (2**8, ASK)):
+        rows = np.repeat(np.array([[0], [1]], np.int32), size // 2, axis=0)
+        rows[0] = 1
+        scratch = requirement.scratch()
+        assert closeness.holds(rows, 0, 0, size, -1, 0, True, requirement.rules(), scratch) == verdict
+        assert attribute.holds(np.bincount(rows[:, 0]))
 
 
 def test_right_at_and_next_to_equality_at_size() -> None:

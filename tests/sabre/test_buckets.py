@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tclose.distances import Line, Matrix, Tree
 from tclose.hierarchy import Hierarchy
-from tclose.sabre.buckets import UNITS, Bound, Buckets, bucketize, nodes_of_matrix
+from tclose.sabre.buckets import UNITS, Bound, Buckets, bucketize, join_values
 from tests.oracles import sabre as oracle
 from tests.sabre.random_domains import members, random_case, random_class, random_metric
 from tests.seeds import for_seeds
@@ -146,7 +146,7 @@ def test_heights_of_a_matrix_are_rounded_up() -> None:
     for seed in range(30):
         random = Random(seed)
         matrix = random_metric(6, random)
-        nodes = nodes_of_matrix(matrix, np.ones(6, np.int64))
+        nodes = join_values(matrix, np.ones(6, np.int64))
         leaves = {int(value): node for node, value in enumerate(nodes.values) if value >= 0}
         for i, j in combinations(range(6), 2):
             joint = max(ancestors(nodes.parents, leaves[i]) & ancestors(nodes.parents, leaves[j]))

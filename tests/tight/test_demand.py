@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tclose.distances import Form, Line, Tree
+from tclose.distances import Form, Line, Matrix, Product, Tree
 from tclose.encode import Domain
 from tclose.hierarchy import Hierarchy
 from tclose.kernels import soft as kernels
-from tclose.kernels.closeness import OTHER
+from tclose.kernels.closeness import OTHER, PRODUCT
 from tclose.requirement import Attribute, Requirement
 from tclose.schema_columns import Diversity
 from tclose.tight.demand import MOST_VALUES, Softened, decidable, soften
@@ -231,6 +231,49 @@ def test_a_matrix_becomes_a_tree_that_is_never_nearer() -> None:
             p = [Fraction(int(count), int(drawn.sum())) for count in drawn]
             assert attribute.domain.form.emd(p, q) >= Fraction(matrix.emd(p, q)) - Fraction(2, 10**9)
             assert requirement.attributes[0].holds(drawn) or not attribute.holds(drawn)
+
+
+def random_product(random: Random) -> Product:
+    forms = [random_form(random), random_form(random)]
+    cells = np.argwhere(np.ones([form.size for form in forms]))
+    chosen = random.sample(range(len(cells)), min(len(cells), random.randint(1, 12)))
+    return Product.of([form for form in forms if not isinstance(form, Product | Matrix)], cells[chosen])
+
+
+def test_a_joint_stays_itself_and_is_steered_by_a_tree() -> None:
+    for seed in range(60):
+        random = Random(seed)
+        form = random_product(random)
+        reference = [random.choice([1, 3, 8]) for _ in range(form.size)]
+        requirement = Requirement(1, (asked(form, reference, Fraction(1, 4)),), sum(reference))
+        strict = decidable(requirement)
+        assert strict.attributes[0].kernel_form == PRODUCT
+        assert strict.attributes[0].domain.form is form
+        softened = soften(strict)
+        check_values(strict, softened)
+        assert softened.soft.n_values == form.size
+        assert measured(softened, [np.array(reference)], sum(reference))[0] <= 1e-9
+        ratios = [
+            measured(softened, [drawn], size)[0] / max(float(4 * form.distance(drawn, np.array(reference))), 1e-9)
+            for (drawn,), size in (random_class(requirement, random) for _ in range(20))
+            if size < sum(reference)
+        ]
+        assert 0.25 < np.median(ratios) < 4 or form.size == 1
+
+
+def test_a_joint_too_fine_for_the_kernels_becomes_stricter() -> None:
+    fine = 2**40
+    line = Line(np.array([0, fine // 3, fine]), fine)
+    form = Product.of([line, Line(np.arange(2), 1)], np.array([[0, 0], [1, 1], [2, 0], [1, 0]]))
+    reference = [40_000, 30_000, 20_000, 10_000]
+    requirement = Requirement(1, (asked(form, reference, Fraction(1, 5)),), 100_000)
+    (attribute,) = decidable(requirement).attributes
+    strict = attribute.domain.form
+    assert isinstance(strict, Product)
+    assert requirement.n**2 * strict.denominator < 2**62
+    for counts in ([5, 1, 1, 1], [1, 5, 2, 1], [400, 300, 200, 101]):
+        near, far = (each.distance(np.array(counts), np.array(reference)) for each in (form, strict))
+        assert near <= far < near + Fraction(1, 10**6)
 
 
 def test_a_matrix_with_values_that_only_the_reference_lacks() -> None:

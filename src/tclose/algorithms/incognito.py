@@ -76,7 +76,7 @@ class Incognito:
     paper: ClassVar[str] = "Cao et al. 2011 (004), sections 2 and 6; LeFevre et al. 2005; Li et al. 2007"
     needs: ClassVar[str] = "hierarchies for numbers and dates"
     several_sensitive: ClassVar[bool] = True
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix"})
+    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
     needs_levels: ClassVar[bool] = True
 
@@ -216,10 +216,10 @@ class _Groups:
         if np.bincount(numbers, self.sizes).min() < search.requirement.k:
             return False
         groups, classes = _sorted_by(numbers, n_classes)
-        label = 0
+        label, budget = 0, BUDGET // search.requirement.pace
         while label < n_classes:
             label, verdict = check(
-                self.codes, self.begins, groups, classes, label, BUDGET, search.rules, search.scratch, search.room
+                self.codes, self.begins, groups, classes, label, budget, search.rules, search.scratch, search.room
             )
             if verdict == ASK:
                 members = groups[classes[label] : classes[label + 1]]

@@ -51,7 +51,7 @@ class Mondrian:
     paper: ClassVar[str] = "Cao et al. 2011 (004), sections 2 and 6; Li et al. 2010"
     needs: ClassVar[str] = "nothing"
     several_sensitive: ClassVar[bool] = True
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix"})
+    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
     needs_levels: ClassVar[bool] = False
 
@@ -73,7 +73,7 @@ class Mondrian:
         work = _Work.of(table, requirement, labels)
         rules, scratch, costs = requirement.rules(), requirement.scratch(), table.costs()
         stopped = False
-        while (status := work.advance(requirement.k, costs, rules, scratch)) != work.kernels.DONE:
+        while (status := work.advance(requirement, costs, rules, scratch)) != work.kernels.DONE:
             if status == work.kernels.ASKED:
                 close = all(requirement.holds(side) for side in work.sides(len(table.axes)))
                 work.state[work.kernels.VERDICT] = YES if close else NO
@@ -124,10 +124,11 @@ class _Work:
         )
         return cls(kernels, rows, index, stack, classes, state, room)
 
-    def advance(self, k: int, costs: Costs, rules: Rules, scratch: Scratch) -> int:
+    def advance(self, requirement: Requirement, costs: Costs, rules: Rules, scratch: Scratch) -> int:
         status: int = self.kernels.advance(
-            self.rows, self.index, self.stack, self.classes, self.state, k, costs, rules, scratch, self.room, BUDGET
-        )
+            self.rows, self.index, self.stack, self.classes, self.state, requirement.k, costs, rules, scratch,
+            self.room, BUDGET // requirement.pace,
+        )  # fmt: skip
         return status
 
     def put_back(self, status: int) -> None:

@@ -50,7 +50,7 @@ class SabreAK:
     needs: ClassVar[str] = "nothing"
     several_sensitive: ClassVar[bool] = True
     needs_levels: ClassVar[bool] = False
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix"})
+    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
 
     bound: Bound = "printed"

@@ -71,7 +71,7 @@ class Tight:
     needs: ClassVar[str] = "nothing"
     several_sensitive: ClassVar[bool] = True
     needs_levels: ClassVar[bool] = False
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix"})
+    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
 
     effort: Literal["fast", "balanced", "best"] = "balanced"

@@ -1,6 +1,6 @@
 """Ground distances between sensitive values, and the Earth Mover's Distance under each.
 
-Every exact distance here is a tree metric. Cut an edge e of the tree: P(e) and Q(e) are the
+Every exact distance of one attribute is a tree metric. Cut an edge e of the tree: P(e) and Q(e) are the
 masses on its far side, and whatever they differ by must cross it, so
 
     EMD(P, Q) = sum over edges e of  weight(e) |P(e) - Q(e)|  /  denominator
@@ -8,7 +8,8 @@ masses on its far side, and whatever they differ by must cross it, so
 with integer weights. An order is a path (`Line`); equal distance is a star, and a hierarchy the
 tree itself (`Tree`). With class counts c over s rows and reference counts N over n rows this is
 the integer sum of weight |n c(e) - s N(e)| over n s denominator: nothing is rounded.
-Only `Matrix` has no such form, and is a float.
+Only `Product`, the mean of several attributes' distances, and `Matrix` have no such form. The first
+is a transport problem in integers, and exact too; the other is a float.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from tclose.distances.line import Line
 from tclose.distances.matrix import Matrix
 from tclose.distances.numeric import Numeric
 from tclose.distances.ordered import Ordered
+from tclose.distances.product import Product
 from tclose.distances.tree import Tree
 
-__all__ = ["NAMES", "Distance", "Equal", "Form", "Hierarchical", "Line", "Matrix", "Numeric", "Ordered", "Tree"]
-__all__ += ["emd", "moves"]
+__all__ = ["NAMES", "Distance", "Equal", "Form", "Hierarchical", "Line", "Matrix", "Numeric", "Ordered", "Product"]
+__all__ += ["Tree", "emd", "moves"]
 
 Distance = Equal | Ordered | Numeric | Hierarchical | Matrix
-Form = Line | Tree | Matrix
+Form = Line | Tree | Matrix | Product
 Mass = int | float | Decimal | Fraction
 Masses = Sequence[Mass] | Mapping[Any, Mass]
 

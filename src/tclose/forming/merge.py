@@ -42,8 +42,9 @@ def merge(table: EncodedTable, requirement: Requirement, labels: Labels, watch: 
     classes, tally, state = _classes(table, labels), _tally(requirement), np.array([0, 0, ASK])
     rules, scratch, costs = requirement.rules(), requirement.scratch(), table.costs()
     weights = np.array([axis.weight for axis in table.axes])
+    budget = BUDGET // requirement.pace
     while kernels.DONE != (
-        status := kernels.advance(classes, codes, tally, state, rules, scratch, costs, weights, BUDGET)
+        status := kernels.advance(classes, codes, tally, state, rules, scratch, costs, weights, budget)
     ):
         if status == kernels.ASKED:
             each = zip(requirement.attributes, tally.counts, strict=True)

@@ -1,7 +1,8 @@
 """Is this class close enough and diverse enough? Decided exactly, in integers.
 
 A class is a run of rows, or the side of a cut of one. Each sensitive attribute asks O(s) to
-count s rows, and O(s log m) (a line of m values) or O(s depth) (a tree) for the distance.
+count s rows, and O(s log m) (a line of m values) or O(s depth) (a tree) for the distance. A joint of
+several asks for a transport problem to be solved, of s and m places at most.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.compile import kernel
+from tclose.kernels.compile import inner, kernel
+from tclose.kernels.transport import NEAR, carry, match_near
 
 NO, YES, ASK = 0, 1, 2
-NONE, LINE, TREE, OTHER = 0, 1, 2, 3  # FORM; OTHER the caller decides: a matrix, or very long fractions
+NONE, LINE, TREE, OTHER, PRODUCT = 0, 1, 2, 3, 4  # FORM; OTHER the caller decides: a matrix, or very long fractions
 
 # Columns of the table of rules. t is T_OVER / T_UNDER; l asked is 0 where it is not.
 FORM, SIZE, T_OVER, T_UNDER, DENOMINATOR, DEPTH, TOTAL = range(7)
@@ -23,6 +25,8 @@ DISTINCT, FREQUENCY_OVER, FREQUENCY_UNDER, RECURSIVE_OVER, RECURSIVE_UNDER, RECU
 # Where in `data` begin, for a line: the positions of its values, the rows of the reference up to
 # each, and the sum over earlier values of (next position - position) rows; and for a tree: the
 # weight of each node and the rows of the reference below it. TOTAL is the sum of weight times rows.
+# For a product WEIGHT are the costs from each value to each, MASS the rows of the reference, and
+# POSITION pairs of values that lie together.
 POSITION, BELOW, AREA, WEIGHT, MASS, PATH = range(13, 19)
 N_COLUMNS = 19
 
@@ -171,6 +175,48 @@ def within(a: int, b: int, n: int, s: int, over: int, under: int, denominator: i
     return YES if exact <= 0 else NO
 
 
+@inner
+def product_within(rules: Rules, attribute: int, scratch: Scratch, size: int) -> int:
+    """Is the least work that turns n c(value) into s N(value) at most t n s denominator?
+
+    What both have at a value stays there, for the distance is a metric. n s denominator bounds all
+    sums, and if it is too long for 64 bits nothing is decided here.
+    """
+    n, m, denominator = rules.n, rules.table[attribute, SIZE], rules.table[attribute, DENOMINATOR]
+    if float(n) * float(size) * float(denominator) > 4e18:
+        return ASK
+    weight, mass = rules.table[attribute, WEIGHT], rules.table[attribute, MASS]
+    over, under = rules.table[attribute, T_OVER], rules.table[attribute, T_UNDER]
+    work = n * size * denominator
+    limit = over * (work // under) + over * (work % under) // under
+    n_over, n_lacking = 0, 0
+    surplus = np.empty(m, np.int64)
+    for value in range(m):
+        surplus[value] = n * scratch.counts[value] - size * rules.data[mass + value]
+        n_over += surplus[value] > 0
+        n_lacking += surplus[value] < 0
+    if n_over == 0 or match_near(rules.data, weight, rules.table[attribute, POSITION], surplus) <= limit:
+        return YES
+    sign = 1 if n_over <= n_lacking else -1
+    few, many = np.empty(min(n_over, n_lacking), np.int64), np.empty(max(n_over, n_lacking), np.int64)
+    supply, need = np.empty(len(few), np.int64), np.empty(len(many), np.int64)
+    n_few, n_many = 0, 0
+    for value in range(m):
+        if sign * surplus[value] > 0:
+            few[n_few], supply[n_few] = value, sign * surplus[value]
+            n_few += 1
+        elif surplus[value] != 0:
+            many[n_many], need[n_many] = value, -sign * surplus[value]
+            n_many += 1
+    costs = np.empty((n_many, n_few), np.int64)
+    for j in range(n_many):
+        for i in range(n_few):
+            costs[j, i] = rules.data[weight + many[j] * m + few[i]]
+    flows = np.zeros((n_few, n_many), np.int64)
+    rises, falls = np.zeros(n_few, np.int64), np.empty(n_many, np.int64)
+    return YES if carry(costs, supply, need, denominator, limit, flows, rises, falls) == NEAR else NO
+
+
 @kernel
 def largest_sum(scratch: Scratch, distinct: int, places: int) -> int:
     """The sum of the `places` largest counts, the next largest found in each pass."""
@@ -220,6 +266,9 @@ def judge(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: i
     answer = diverse(rules, attribute, scratch, distinct, size)
     if answer != NO and rules.table[attribute, FORM] == OTHER:
         answer = ASK
+    elif answer != NO and rules.table[attribute, FORM] == PRODUCT:
+        close = product_within(rules, attribute, scratch, size)
+        answer = NO if close == NO else max(answer, close)
     elif answer != NO and rules.table[attribute, FORM] != NONE:
         if rules.table[attribute, FORM] == LINE:
             a, b = line_terms(rules, attribute, scratch, distinct, size)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Form, Line, Matrix, Tree
+from tclose.distances import Form, Line, Matrix, Product, Tree
 from tclose.metrics.classes import Tally
 
 Integers = NDArray[np.int64]
@@ -21,7 +22,7 @@ class Distances:
     Attributes
     ----------
     a, b
-        One entry a class; None for a matrix.
+        One entry a class, of int64 or of Python's integers; None for a matrix.
     sizes
         s of each class.
     n, denominator
@@ -30,8 +31,8 @@ class Distances:
         The distances as floats: within 1e-12, or never too small for a matrix.
     """
 
-    a: Integers | None
-    b: Integers | None
+    a: NDArray[Any] | None
+    b: NDArray[Any] | None
     sizes: Integers
     n: int
     denominator: int
@@ -49,6 +50,8 @@ class Distances:
         near = np.flatnonzero(self.floats >= self.floats.max() - 1e-9)
         if self.a is None or self.b is None:
             return float(self.floats.max())
+        if self.a.dtype == object:
+            return max(map(self.exact, near.tolist()))
         different = np.unique(np.stack([self.a[near], self.b[near], self.sizes[near]]), axis=1, return_index=True)[1]
         return max(self.exact(int(place)) for place in near[different])
 
@@ -56,6 +59,7 @@ class Distances:
 def class_distances(form: Form, tally: Tally) -> Distances:
     """The distances of all classes of a tally."""
     n = int(tally.reference.sum())
+    assert not isinstance(form, Product)  # which `metrics/joint.py` measures
     if isinstance(form, Matrix):
         floats = tally.by_class(lambda piece: _matrix_floats(form, piece, n))
         return Distances(None, None, tally.sizes, n, 1, floats)

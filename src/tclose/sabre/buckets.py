@@ -12,12 +12,13 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Form, Line, Matrix, Tree
+from tclose.distances import Form, Line, Matrix, Product, Tree
+from tclose.distances.linkage import groups_of, linkage
 
 Integers = NDArray[np.int64]
 Bound = Literal["printed", "largest"]
 Node = TypeVar("Node")
-UNITS = 2**30  # of the distances of a matrix, which are rounded up
+UNITS = 2**30  # of the distances of a matrix, which are rounded up; those of a joint have no more
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class Buckets:
 
         D = sum over edges of weight |q_low + ... - p_low - ...| / denominator
 
-    The distance of a matrix is none along a tree. Its values are joined into one whose distances
+    The distance of a matrix or of a joint is none along a tree. Its values are joined into one whose distances
     are nowhere below those of the matrix, so that what the formula gives is an upper bound of D.
 
     Attributes
@@ -100,7 +101,7 @@ def bucketize(form: Form, counts: Integers, t: Fraction, bound: Bound = "printed
     occurring = np.flatnonzero(counts)
     if isinstance(form, Line):
         return _on_line(form, counts, occurring, t)
-    nodes = nodes_of_matrix(form, counts) if isinstance(form, Matrix) else _nodes_of_tree(form, counts, bound)
+    nodes = _nodes_of_tree(form, counts, bound) if isinstance(form, Tree) else join_values(form, counts)
     return _on_tree(nodes, counts, t)
 
 
@@ -281,17 +282,19 @@ def _bounds(parents: Integers, heights: Integers, values: Integers, counts: Inte
     return largest
 
 
-def nodes_of_matrix(matrix: Matrix, counts: Integers) -> _Nodes:
+def join_values(form: Matrix | Product, counts: Integers) -> _Nodes:
     """Values joined by complete linkage: a node is as high as its farthest values are apart.
 
     So that nothing is lost to rounding, distances are rounded up to whole units.
     """
-    from scipy.cluster.hierarchy import linkage
-    from scipy.spatial.distance import squareform
-
     codes = np.flatnonzero(counts)
-    costs = np.ceil(matrix.distances[np.ix_(codes, codes)] * UNITS).astype(np.int64)
-    joined = linkage(squareform(costs, checks=False), "complete")[:, :2].astype(np.int64) if len(codes) > 1 else []
+    if isinstance(form, Matrix):
+        all_costs, units = np.ceil(form.distances * UNITS).astype(np.int64), UNITS
+    else:
+        form = form.coarser(UNITS)
+        all_costs, units = form.costs, form.denominator
+    costs = all_costs[np.ix_(codes, codes)]
+    joined = groups_of(linkage(costs))
     members, apart = [[place] for place in range(len(codes))], [0] * len(codes)
     within = [np.zeros(1, object) for _ in codes]  # the cost of filling all others of a node from each of its values
     for left, right in joined:
@@ -311,4 +314,4 @@ def nodes_of_matrix(matrix: Matrix, counts: Integers) -> _Nodes:
         order.append(node)
     values = [int(codes[node]) if node < len(codes) else -1 for node in order]
     bounds = [int(within[node].max()) for node in order]
-    return _Nodes(np.array(parents), np.array(apart)[order], np.array(values), bounds, UNITS)
+    return _Nodes(np.array(parents), np.array(apart)[order], np.array(values), bounds, units)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Equal, Line, Matrix, Tree
+from tclose.distances import Equal, Line, Matrix, Product, Tree
 from tclose.distances.matrix import GAP
 from tclose.encode import Domain
 from tclose.requirement import LARGEST, Attribute, Requirement
-from tclose.sabre.buckets import nodes_of_matrix
+from tclose.sabre.buckets import join_values
 from tclose.schema_columns import Diversity
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Integers = NDArray[np.int64]
 MOST_VALUES = 256  # of an attribute while searching: neighbouring ones are taken together
+LONGEST = 10**18  # rows times rows times denominator of a joint
+SIZES_DRAWN = np.repeat([6, 12, 25, 50], 8)  # of random classes on which the tree of a joint is measured
 STEP = 10**6  # fractions too long for the kernels are rounded to such parts, to the strict side
 
 
@@ -30,15 +32,17 @@ def decidable(requirement: Requirement) -> Requirement:
     """The requirement without what kernels would have to ask about.
 
     A matrix becomes the tree of its values joined by complete linkage, whose distances are never
-    smaller; long fractions are rounded to the strict side.
+    smaller; long fractions are rounded to the strict side, and so are the distances of a joint.
     """
-    return replace(requirement, attributes=tuple(_decidable(each) for each in requirement.attributes))
+    return replace(requirement, attributes=tuple(_decidable(each, requirement.n) for each in requirement.attributes))
 
 
-def _decidable(attribute: Attribute) -> Attribute:
+def _decidable(attribute: Attribute, n: int) -> Attribute:
     t, domain = attribute.t, attribute.domain
+    if isinstance(domain.form, Product):
+        domain = replace(domain, form=domain.form.coarser(max(LONGEST // n**2, 1)))
     if isinstance(domain.form, Matrix):
-        form = Equal().form(domain.size) if t is None else _tree_of_matrix(domain.form)
+        form = Equal().form(domain.size) if t is None else _joined(domain.form)
         domain = Domain(domain.column, form, domain.missing)
         t = None if t is None else max(t - 2 * Fraction(GAP), Fraction(0))
     t = None if t is None else _short(t, math.floor)
@@ -59,13 +63,13 @@ def _short(number: Fraction, rounded: Callable[[Fraction], int]) -> Fraction:
     return Fraction(rounded(number * step), step)
 
 
-def _tree_of_matrix(matrix: Matrix) -> Tree:
+def _joined(form: Matrix | Product) -> Tree:
     """The tree of complete linkage over all values: the reference may lack some that the table has."""
-    nodes = nodes_of_matrix(matrix, np.ones(matrix.size, np.int64))
+    nodes = join_values(form, np.ones(form.size, np.int64))
     depths = np.zeros(len(nodes.parents), np.int64)
     for node in range(1, len(depths)):
         depths[node] = depths[nodes.parents[node]] + 1
-    paths = np.full((matrix.size, max(int(depths.max()), 1)), -1, np.int32)
+    paths = np.full((form.size, max(int(depths.max()), 1)), -1, np.int32)
     for leaf in np.flatnonzero(nodes.values >= 0):
         node, place = int(leaf), 0
         while node > 0:
@@ -121,8 +125,24 @@ def _runs(attribute: Attribute) -> tuple[Integers, Integers, Integers, NDArray[n
         middles = np.bincount(of_code, weights=form.positions * rows) / np.bincount(of_code, weights=rows)
         high = np.arange(1, len(middles))
         return of_code, np.zeros_like(high), high, np.diff(middles) / form.span
+    if isinstance(form, Product):
+        return _product_runs(form, reference)
     assert isinstance(form, Tree)
     return _tree_runs(form, reference)
+
+
+def _product_runs(form: Product, reference: Integers) -> tuple[Integers, Integers, Integers, NDArray[np.float64]]:
+    """Those of the tree that is never nearer, as much shorter as it is too far for classes drawn at random."""
+    tree, rng = _joined(form), np.random.default_rng(0)
+    of_code, low, high, weights = _tree_runs(tree, reference)
+    drawn = [rng.multinomial(size, reference / reference.sum()) for size in SIZES_DRAWN]
+    far = sum(float(form.distance(counts, reference)) for counts in drawn)
+    along = 0.0
+    for counts in drawn:
+        surplus = np.bincount(of_code, weights=counts / counts.sum() - reference / reference.sum())
+        before = np.concatenate([[0.0], np.cumsum(surplus)])
+        along += float((weights * abs(before[high] - before[low])).sum())
+    return of_code, low, high, weights * (far / along if along else 1.0)
 
 
 def _binned(reference: Integers) -> Integers:

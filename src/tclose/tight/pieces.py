@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Labels = NDArray[np.int64]
 BUDGET = 20_000_000  # row visits of a split between two looks at the clock, about 0.1 s
+ROWS_AT_A_TIME = 4000  # of a search between two looks at the clock
 MOST_ON_PLOT = 400  # rows whose classes are built anew at a time
 
 
@@ -106,7 +107,8 @@ class Piece:
         cuts, tools = self._cuts(n), self._tools()
         sides, trial = np.empty(n, np.int8), np.empty(n, np.int8)
         while kernels.DONE != kernels.split(
-            task, members, stack, starts, state, self.n_all, slack, smallest, mends, cuts, tools, sides, trial, BUDGET
+            task, members, stack, starts, state, self.n_all, slack, smallest, mends, cuts, tools, sides, trial,
+            BUDGET // self.requirement.pace,
         ):  # fmt: skip
             if control.stop:
                 break
@@ -131,7 +133,7 @@ class Piece:
         moving.fill(self.task, classes, labels, n_classes)
         paths, tools = self._paths(effort.paths, seed), self._tools()
         marks, members = np.full(most, -1, np.int64), np.empty(n, np.int64)
-        clock = 0
+        clock, step = 0, max(ROWS_AT_A_TIME // self.requirement.pace, 50)
 
         def search(passes: int) -> None:
             nonlocal clock
@@ -139,12 +141,12 @@ class Piece:
             changed[changed == 2**62] = clock + 1
             for _ in range(passes):
                 n_changed = 0
-                for first in range(0, n, 4000):
-                    last = min(first + 4000, n)
+                for first in range(0, n, step):
+                    last = min(first + step, n)
                     n_changed += moving.search(
                         self.task, classes, paths, first, last, 3, effort.swaps, clock, marks, members, tools
                     )
-                    clock += 4000
+                    clock += step
                     if control.stop:
                         return
                 if n_changed <= n // 2000:
@@ -158,7 +160,7 @@ class Piece:
             free = np.concatenate([[most - n_classes], np.arange(n_classes, most), np.zeros(n_classes, np.int64)])
             random = np.array([seed], np.uint64)
             tried = np.ones((2, 2))
-            piece = max(16_000 // size, 10)
+            piece = max(16_000 // size, 10) if self.requirement.pace == 1 else 2
             for done in range(0, n_trials, piece):
                 count = min(piece, n_trials - done)
                 regrowing.rebuild(self.task, classes, paths, plot, count, tried, random, free, cuts, tools)
