@@ -57,7 +57,7 @@ class Fragments:
     needs: ClassVar[str] = "nothing"
     several_sensitive: ClassVar[bool] = True
     needs_levels: ClassVar[bool] = False
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix"})
+    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
 
     bold: bool = True

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Form, Line, Matrix
+from tclose.distances import Form, Line, Tree
 from tclose.encode import EncodedTable
 from tclose.requirement import Requirement
-from tclose.sabre.buckets import nodes_of_matrix
+from tclose.sabre.buckets import join_values
 from tclose.sabre.search import left_of_t
 
 if TYPE_CHECKING:
@@ -161,13 +161,13 @@ class Space:
 def scale_of(form: Form, counts: Integers) -> Scale:
     """A ground distance with the rows of each value.
 
-    The distance of a matrix is none along a tree: its values are joined into one whose distances
-    are nowhere below those of the matrix.
+    The distance of a matrix or of a joint is none along a tree: its values are joined into one
+    whose distances are nowhere below.
     """
     if isinstance(form, Line):
         return OnLine(np.arange(form.size, dtype=np.int32), form.positions - form.positions[0], form.span)
-    if isinstance(form, Matrix):
-        nodes = nodes_of_matrix(form, counts)
+    if not isinstance(form, Tree):
+        nodes = join_values(form, counts)
         leaves = np.flatnonzero(nodes.values >= 0)
         return _on_tree(nodes.parents, nodes.heights, leaves, nodes.values[leaves], counts, nodes.height)
     parents = form.parents.astype(np.int64)
