@@ -80,7 +80,7 @@ class Piece:
     @classmethod
     def of(cls, table: EncodedTable, requirement: Requirement, softened: Softened, n_all: int) -> Piece:
         """Lay places, codes and the values of `softened` side by side."""
-        from tclose.kernels.boxes import Task
+        from tclose.kernels.boxes import Space, Task
 
         values = (of[codes] for of, codes in zip(softened.values, table.codes, strict=True))
         columns = (*table.places, *table.codes, *values)
@@ -88,7 +88,8 @@ class Piece:
         for place, column in enumerate(columns):
             rows[:, place] = column
         weights = np.array([axis.weight for axis in table.axes])
-        task = Task(rows, weights, requirement.k, table.costs(), requirement.rules(), softened.soft)
+        space, rules = Space(rows, weights, table.costs()), requirement.rules()
+        task = Task(space, len(weights), len(requirement.attributes), requirement.k, rules, softened.soft)
         return cls(table, requirement, task, n_all)
 
     def split(self, slack: float, mends: int, smallest: int, control: Control) -> Labels:
@@ -127,7 +128,7 @@ class Piece:
             np.zeros(most),
         )
         classes.table[:, moving.HEAD] = -1
-        moving.fill(self.task, classes, labels, n_classes)
+        moving.fill(self.task.space, classes, labels, n_classes)
         paths, tools = self._paths(effort.paths, seed), self._tools()
         marks, members = np.full(most, -1, np.int64), np.empty(n, np.int64)
         clock = 0
@@ -141,7 +142,7 @@ class Piece:
                 for first in range(0, n, 4000):
                     last = min(first + 4000, n)
                     n_changed += moving.search(
-                        self.task, classes, paths, first, last, 3, effort.swaps, clock, marks, members, tools
+                        self.task, classes, paths, first, last, 3, effort.swaps, clock, marks, members, tools.scratch
                     )
                     clock += 4000
                     if control.stop:
