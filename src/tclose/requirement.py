@@ -169,7 +169,7 @@ class Requirement:
 
         table = np.zeros((len(self.attributes), columns.N_COLUMNS), np.int64)
         entropy = np.full(len(self.attributes), -1.0)
-        data, path = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
+        data = [np.zeros(0, np.int64)]
         for place, attribute in enumerate(self.attributes):
             row = table[place]
             row[columns.FORM], row[columns.SIZE] = attribute.kernel_form, attribute.domain.size
@@ -178,23 +178,18 @@ class Requirement:
             if attribute.kernel_form != columns.OTHER:
                 entropy[place] = _put_diversity(row, attribute.l or Diversity())
             for column, part in _parts(attribute, row):
-                row[column] = sum(map(len, path if column == columns.PATH else data))
-                (path if column == columns.PATH else data).append(part)
-        return columns.Rules(self.n, table, entropy, np.concatenate(data), np.concatenate(path).astype(np.int32))
+                row[column] = sum(map(len, data))
+                data.append(part)
+        return columns.Rules(self.n, table, entropy, np.concatenate(data, dtype=np.int64))
 
     def scratch(self) -> Scratch:
         """Room for the kernels to count in."""
         from tclose.kernels.closeness import Scratch
 
-        values = max((attribute.domain.size for attribute in self.attributes), default=0)
-        forms = (attribute.domain.form for attribute in self.attributes)
-        nodes = max((len(form.parents) for form in forms if isinstance(form, Tree)), default=0)
-        return Scratch(
-            np.zeros(values, np.int64),
-            np.zeros(values, np.int32),
-            np.zeros(nodes, np.int64),
-            np.zeros(nodes, np.int32),
-        )
+        domains = [attribute.domain for attribute in self.attributes]
+        nodes = (len(domain.form.parents) if isinstance(domain.form, Tree) else 0 for domain in domains)
+        most = max((domain.size + more for domain, more in zip(domains, nodes, strict=True)), default=0)
+        return Scratch(np.zeros(most, np.int64), np.zeros(most, np.int32))
 
 
 def is_diverse(counts: Integers, asked: Diversity) -> bool:

@@ -74,7 +74,6 @@ def test_agrees_with_fractions(compiled: bool, monkeypatch: pytest.MonkeyPatch) 
                 assert verdict == (YES if expected else NO)
             verdicts.add(verdict)
             assert not scratch.counts.any()
-            assert not scratch.node_counts.any()
     assert verdicts == {YES, NO, ASK}
 
 

@@ -141,7 +141,7 @@ class Searched:
             np.zeros(most),
         )
         classes.table[:, moving.HEAD] = -1
-        moving.fill(piece.task, classes, labels, int(labels.max()) + 1)
+        moving.fill(piece.task.space, classes, labels, int(labels.max()) + 1)
         room = np.full(most, -1, np.int64), np.empty(n, np.int64)
         return cls(piece, classes, piece._paths(n_paths, seed), *room, piece._tools())
 
@@ -150,7 +150,7 @@ class Searched:
         n = len(self.members)
         n_changed = moving.search(
             self.piece.task, self.classes, self.paths, 0, n, reach, swaps, self.clock, self.marks, self.members,
-            self.tools,
+            self.tools.scratch,
         )  # fmt: skip
         self.clock += n
         return n_changed

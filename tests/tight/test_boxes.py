@@ -27,15 +27,15 @@ def test_the_loss_of_a_box_and_with_a_row_more() -> None:
         spans = np.zeros(n_axes)
         for row in rng.permutation(n).tolist()[:8]:
             members.append(row)
-            assert boxes.loss_with(piece.task, row, low, high) == pytest.approx(rows.loss(members))
+            assert boxes.loss_with(piece.task.space, row, low, high) == pytest.approx(rows.loss(members))
             if len(members) > 1:
-                loss = boxes.spans_of(piece.task, low, high, spans)
+                loss = boxes.spans_of(piece.task.space, low, high, spans)
                 assert loss == pytest.approx(rows.loss(members[:-1])) == spans.sum()
-                beyond = boxes.loss_beyond(piece.task, row, low, high, spans, loss)
+                beyond = boxes.loss_beyond(piece.task.space, row, low, high, spans, loss)
                 assert beyond == pytest.approx(rows.loss(members))
-            boxes.widen(piece.task, row, low, high)
+            boxes.widen(piece.task.space, row, low, high)
             assert list(zip(low.tolist(), high.tolist(), strict=True)) == rows.box(members)
-            assert boxes.box_loss(piece.task, low, high) == pytest.approx(rows.loss(members))
+            assert boxes.box_loss(piece.task.space, low, high) == pytest.approx(rows.loss(members))
 
 
 @pytest.mark.parametrize("entropy", [Fraction(2), Fraction(2) + Fraction(1, 10**12), Fraction(3, 2)])

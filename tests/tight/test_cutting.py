@@ -173,7 +173,7 @@ def test_rows_line_up_by_what_they_add_to_the_other_side() -> None:
                     each, chain = int(heads[attribute, side, value]), []
                     while each >= 0:
                         row = int(trial.members[each])
-                        assert (trial.sides[each], piece.task.rows[row, column]) == (side, value)
+                        assert (trial.sides[each], piece.task.space.rows[row, column]) == (side, value)
                         chain.append(rows.loss([*trial.rows(1 - side), row]))
                         found.append(each)
                         each = int(following[attribute, each])
@@ -189,17 +189,17 @@ def test_what_is_said_of_both_sides() -> None:
         if trial is None:
             continue
         n, n_values = len(trial.members), piece.task.soft.n_values
-        cost = cutting.sides_cost(piece.task, trial.members, n, trial.sides)
+        cost = cutting.sides_cost(piece.task.space, trial.members, n, trial.sides)
         assert cost == pytest.approx(rows.total([trial.rows(0), trial.rows(1)]))
         room = np.empty(n, np.int64)
-        hold = cutting.both_hold(piece.task, trial.members, n, trial.sides, room, piece._tools())
+        hold = cutting.both_hold(piece.task, trial.members, n, trial.sides, room, piece._tools().scratch)
         assert hold == (rows.allowed(trial.rows(0)) and rows.allowed(trial.rows(1)))
         verdicts.add(hold)
         counts, sizes = np.full((2, n_values), 9), np.full(2, 9)
         cutting.tally(piece.task, trial.members, n, trial.sides, counts, sizes)
         first = len(piece.table.axes) + len(piece.requirement.attributes)
         for side in (0, 1):
-            values = piece.task.rows[trial.rows(side), first:].ravel()
+            values = piece.task.space.rows[trial.rows(side), first:].ravel()
             assert counts[side].tolist() == np.bincount(values, minlength=n_values).tolist()
             assert sizes[side] == len(trial.rows(side))
         mixed = np.concatenate([[-1, -2], trial.members, [-3]])
@@ -279,7 +279,7 @@ def test_values_are_halved() -> None:
         assert all(map(rows.allowed, both))
         assert saved == pytest.approx(rows.cost(range(n)) - rows.total(both))
         if max(map(rows.ratio, both)) < 1:
-            columns = piece.task.rows[members, len(piece.table.axes) + len(piece.requirement.attributes) :].T
+            columns = piece.task.space.rows[members, len(piece.table.axes) + len(piece.requirement.attributes) :].T
             halves = [[np.bincount(values[sides == side], minlength=999) for side in (0, 1)] for values in columns]
             assert min(np.abs(left - right).max() for left, right in halves) <= 1
             n_found += 1

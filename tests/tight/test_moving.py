@@ -53,7 +53,7 @@ def test_a_class_without_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
         n_axes = len(piece.table.axes)
         low, high = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32)
         for row in range(len(piece.table)):
-            moving.without(piece.task, found.classes, row, low, high)
+            moving.without(piece.task.space, found.classes, row, low, high)
             rest = set(np.flatnonzero(found.labels == found.labels[row]).tolist()) - {row}
             expected = rows.box(rest) if rest else [(boxes.FAR, -1)] * n_axes
             assert list(zip(low.tolist(), high.tolist(), strict=True)) == expected
@@ -61,10 +61,14 @@ def test_a_class_without_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
             for minus, plus in ((row, -1), (-1, -1), (row, (row + 1) % len(piece.table))):
                 left = set(np.flatnonzero(found.labels == own).tolist()) - {minus} | {plus} - {-1}
                 if left and (plus < 0 or found.labels[plus] != own):
-                    close = moving.stays_close(piece.task, found.classes, own, minus, plus, found.members, found.tools)
+                    close = moving.stays_close(
+                        piece.task, found.classes, own, minus, plus, found.members, found.tools.scratch
+                    )
                     assert close == rows.close(frozenset(left))
             if other != own:
-                close = moving.stays_close(piece.task, found.classes, other, -1, row, found.members, found.tools)
+                close = moving.stays_close(
+                    piece.task, found.classes, other, -1, row, found.members, found.tools.scratch
+                )
                 assert close == rows.close(frozenset([*np.flatnonzero(found.labels == other).tolist(), row]))
 
 
@@ -147,10 +151,10 @@ def test_the_first_move_is_the_one_that_saves_most(monkeypatch: pytest.MonkeyPat
                 continue
             saving = may_move(found, rows, row, classes)
             n = moving.neighbours(found.classes, found.paths, row, REACH, found.marks, room)[0]
-            moving.without(piece.task, found.classes, row, low, high)
-            lost = boxes.box_loss(piece.task, low, high)
+            moving.without(piece.task.space, found.classes, row, low, high)
+            lost = boxes.box_loss(piece.task.space, low, high)
             number = moving.try_move(
-                piece.task, found.classes, row, lost, room, n, gains, found.members, found.tools
+                piece.task, found.classes, row, lost, room, n, gains, found.members, found.tools.scratch
             )  # fmt: skip
             if number < 0:
                 assert not saving

@@ -110,7 +110,7 @@ def grown(piece: Piece, rows: Rows, seed: int, pull: float) -> list[int] | None:
     The price is what it adds to the cost; in a class that is not well within t, also how fast it
     drives it away, by `pull`. None where, with a pull, two rows have the same price but for rounding.
     """
-    members, values = [seed], piece.task.rows[:, len(piece.table.axes) + len(piece.table.codes) :]
+    members, values = [seed], piece.task.space.rows[:, len(piece.table.axes) + len(piece.table.codes) :]
     while len(members) < rows.k or rows.ratio(frozenset(members)) > 1 + 1e-9:
         others = [row for row in range(len(piece.table)) if row not in members]
         if not others:

@@ -31,3 +31,13 @@ def test_a_rough_order_is_off_by_less_than_a_step(monkeypatch: pytest.MonkeyPatc
             assert (np.diff(keys[order]) > -step - 1e-12).all()
             if len(np.unique(keys)) < 5:
                 assert order.tolist() == sorted(range(n), key=keys.__getitem__)
+
+
+def test_codes_are_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_compiling(monkeypatch)
+    rng = np.random.default_rng(6)
+    for n in [*range(60), 500]:
+        for codes in (rng.permutation(n + 5), rng.integers(0, 4, n + 5), np.arange(n + 5), -np.arange(n + 5)):
+            found = codes.astype(np.int32)
+            sorting.sort_codes(found, n)
+            assert found.tolist() == [*sorted(codes[:n].tolist()), *codes[n:].tolist()]

@@ -18,13 +18,21 @@ Integers = NDArray[np.int64]
 FAR = 2**31 - 1
 
 
-class Task(NamedTuple):
-    """The rows and what is asked of them."""
+class Space(NamedTuple):
+    """The rows, and what a box around some costs."""
 
     rows: Places  # of each row its places, its codes, and its codes among the values of `soft`
     weights: Floats  # of each axis
-    k: int
     costs: Costs
+
+
+class Task(NamedTuple):
+    """The rows and what is asked of them."""
+
+    space: Space
+    n_axes: int
+    n_attributes: int
+    k: int
     rules: Rules
     soft: Soft
 
@@ -45,67 +53,67 @@ def empty(low: Places, high: Places) -> None:
 
 
 @inner
-def widen(task: Task, row: int, low: Places, high: Places) -> None:
+def widen(space: Space, row: int, low: Places, high: Places) -> None:
     """Take a row into a box."""
     for axis in range(len(low)):
-        place = task.rows[row, axis]
+        place = space.rows[row, axis]
         low[axis] = min(low[axis], place)
         high[axis] = max(high[axis], place)
 
 
 @inner
-def box_loss(task: Task, low: Places, high: Places) -> float:
+def box_loss(space: Space, low: Places, high: Places) -> float:
     """The loss of a row in a class with this box."""
     total = 0.0
     for axis in range(len(low)):
-        total += task.weights[axis] * span_cost(task.costs, axis, low[axis], high[axis])
+        total += space.weights[axis] * span_cost(space.costs, axis, low[axis], high[axis])
     return total
 
 
 @inner
-def loss_with(task: Task, row: int, low: Places, high: Places) -> float:
+def loss_with(space: Space, row: int, low: Places, high: Places) -> float:
     """The same if the row is in it too."""
     total = 0.0
     for axis in range(len(low)):
-        place = task.rows[row, axis]
-        total += task.weights[axis] * span_cost(task.costs, axis, min(low[axis], place), max(high[axis], place))
+        place = space.rows[row, axis]
+        total += space.weights[axis] * span_cost(space.costs, axis, min(low[axis], place), max(high[axis], place))
     return total
 
 
 @inner
-def spans_of(task: Task, low: Places, high: Places, spans: Floats) -> float:
+def spans_of(space: Space, low: Places, high: Places, spans: Floats) -> float:
     """The loss of a row in a class with this box, and in `spans` the part of each axis."""
     total = 0.0
     for axis in range(len(low)):
-        spans[axis] = task.weights[axis] * span_cost(task.costs, axis, low[axis], high[axis])
+        spans[axis] = space.weights[axis] * span_cost(space.costs, axis, low[axis], high[axis])
         total += spans[axis]
     return total
 
 
 @inner
-def loss_beyond(task: Task, row: int, low: Places, high: Places, spans: Floats, loss: float) -> float:
+def loss_beyond(space: Space, row: int, low: Places, high: Places, spans: Floats, loss: float) -> float:
     """The loss if the row is in it too, given what `spans_of` found: only axes on which it lies outside add to that."""
     total = loss
     for axis in range(len(low)):
-        place = task.rows[row, axis]
+        place = space.rows[row, axis]
         if place < low[axis] or place > high[axis]:
-            wider = span_cost(task.costs, axis, min(low[axis], place), max(high[axis], place))
-            total += task.weights[axis] * wider - spans[axis]
+            wider = span_cost(space.costs, axis, min(low[axis], place), max(high[axis], place))
+            total += space.weights[axis] * wider - spans[axis]
     return total
 
 
 @inner
 def holds(task: Task, members: Integers, n: int, scratch: Scratch) -> bool:
     """Are these rows close and diverse? What is not sure is not held."""
-    first = len(task.weights)
-    for attribute in range(len(task.rules.table)):
+    rows, rules, counts, touched = task.space.rows, task.rules, scratch.counts, scratch.touched
+    for attribute in range(task.n_attributes):
         distinct = 0
         for place in range(n):
-            code = task.rows[members[place], first + attribute]
-            if scratch.counts[code] == 0:
-                scratch.touched[distinct] = code
+            code = rows[members[place], task.n_axes + attribute]
+            if counts[code] == 0:
+                touched[distinct] = code
                 distinct += 1
-            scratch.counts[code] += 1
-        if judge(task.rules, attribute, scratch, distinct, n) != YES:
+            counts[code] += 1
+        if judge(rules, attribute, scratch, distinct, n) != YES:
             return False
     return True

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.compile import inner, kernel
+from tclose.kernels.sorting import sort_codes
 from tclose.kernels.transport import NEAR, carry, match_near
 
 NO, YES, ASK = 0, 1, 2
@@ -24,7 +25,8 @@ FORM, SIZE, T_OVER, T_UNDER, DENOMINATOR, DEPTH, TOTAL = range(7)
 DISTINCT, FREQUENCY_OVER, FREQUENCY_UNDER, RECURSIVE_OVER, RECURSIVE_UNDER, RECURSIVE_L = range(7, 13)
 # Where in `data` begin, for a line: the positions of its values, the rows of the reference up to
 # each, and the sum over earlier values of (next position - position) rows; and for a tree: the
-# weight of each node and the rows of the reference below it. TOTAL is the sum of weight times rows.
+# weight of each node, the rows of the reference below it, and for each value its leaf and the nodes
+# above it, filled up with -1. TOTAL is the sum of weight times rows.
 # For a product WEIGHT are the costs from each value to each, MASS the rows of the reference, and
 # POSITION pairs of values that lie together.
 POSITION, BELOW, AREA, WEIGHT, MASS, PATH = range(13, 19)
@@ -43,16 +45,13 @@ class Rules(NamedTuple):
     table: Integers  # one row an attribute, its columns named above
     entropy: NDArray[np.float64]  # log l, negative where not asked
     data: Integers
-    path: NDArray[np.int32]  # for each value its leaf and the nodes above it, filled up with -1
 
 
 class Scratch(NamedTuple):
-    """Room to count in: zero between calls."""
+    """Room to count in: a tree's nodes come after its values. Counts are zero between calls."""
 
     counts: Integers
     touched: NDArray[np.int32]
-    node_counts: Integers
-    touched_nodes: NDArray[np.int32]
 
 
 @kernel
@@ -81,38 +80,34 @@ def line_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, si
     the class c is constant and N grows, so the sign changes once: a search finds where, and the
     sums on both sides come from prefix sums (`position` of widths, `area` of width N).
     """
-    size_of_domain = rules.table[attribute, SIZE]
-    position, below, area = (
-        rules.table[attribute, POSITION],
-        rules.table[attribute, BELOW],
-        rules.table[attribute, AREA],
-    )
+    table, data, counts, touched = rules.table[attribute], rules.data, scratch.counts, scratch.touched
+    size_of_domain, position, below, area = table[SIZE], table[POSITION], table[BELOW], table[AREA]
     if size_of_domain <= 8 * distinct:
         found = 0
         for code in range(size_of_domain):
-            if scratch.counts[code]:
-                scratch.touched[found] = code
+            if counts[code]:
+                touched[found] = code
                 found += 1
     else:
-        scratch.touched[:distinct].sort()
+        sort_codes(touched, distinct)
     a, b, count, low = 0, 0, 0, 0
     for place in range(distinct + 1):
-        high = scratch.touched[place] if place < distinct else size_of_domain - 1
+        high = touched[place] if place < distinct else size_of_domain - 1
         if high > low:
             # The first edge in [low, high) where s N(e) > n c(e).
             limit = rules.n * count // size
             turn, above = low, high
             while turn < above:
                 middle = (turn + above) // 2
-                if rules.data[below + middle] > limit:
+                if data[below + middle] > limit:
                     above = middle
                 else:
                     turn = middle + 1
-            a += count * (2 * rules.data[position + turn] - rules.data[position + low] - rules.data[position + high])
-            b += 2 * rules.data[area + turn] - rules.data[area + low] - rules.data[area + high]
+            a += count * (2 * data[position + turn] - data[position + low] - data[position + high])
+            b += 2 * data[area + turn] - data[area + low] - data[area + high]
             low = high
         if place < distinct:
-            count += scratch.counts[high]
+            count += counts[high]
     return a, b
 
 
@@ -122,24 +117,23 @@ def tree_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, si
 
     Only nodes above values of the class have c > 0; all others add s weight N.
     """
-    depth, path = rules.table[attribute, DEPTH], rules.table[attribute, PATH]
-    found = 0
+    table, data, counts, touched = rules.table[attribute], rules.data, scratch.counts, scratch.touched
+    depth, n_values = table[DEPTH], table[SIZE]
+    found = distinct
     for place in range(distinct):
-        code = scratch.touched[place]
+        code = touched[place]
         for level in range(depth):
-            node = rules.path[path + code * depth + level]
+            node = data[table[PATH] + code * depth + level]
             if node < 0:
                 break
-            if scratch.node_counts[node] == 0:
-                scratch.touched_nodes[found] = node
+            if counts[n_values + node] == 0:
+                touched[found] = node
                 found += 1
-            scratch.node_counts[node] += scratch.counts[code]
-    a, b = 0, -rules.table[attribute, TOTAL]
-    for place in range(found):
-        node = scratch.touched_nodes[place]
-        count = scratch.node_counts[node]
-        weight = rules.data[rules.table[attribute, WEIGHT] + node]
-        mass = rules.data[rules.table[attribute, MASS] + node]
+            counts[n_values + node] += counts[code]
+    a, b = 0, -table[TOTAL]
+    for place in range(distinct, found):
+        node = touched[place]
+        count, weight, mass = counts[n_values + node], data[table[WEIGHT] + node], data[table[MASS] + node]
         b += weight * mass
         if rules.n * count > size * mass:
             a += weight * count
@@ -147,7 +141,7 @@ def tree_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, si
         else:
             a -= weight * count
             b -= weight * mass
-        scratch.node_counts[node] = 0
+        counts[n_values + node] = 0
     return a, b
 
 
@@ -235,22 +229,23 @@ def largest_sum(scratch: Scratch, distinct: int, places: int) -> int:
 @kernel
 def diverse(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> int:
     """Is the counted class as diverse as asked? An entropy too near its bound is not decided here."""
-    if distinct < rules.table[attribute, DISTINCT]:
+    table, counts, touched = rules.table[attribute], scratch.counts, scratch.touched
+    if distinct < table[DISTINCT]:
         return NO
     most = 0
     for place in range(distinct):
-        most = max(most, scratch.counts[scratch.touched[place]])
-    over, under = rules.table[attribute, FREQUENCY_OVER], rules.table[attribute, FREQUENCY_UNDER]
+        most = max(most, counts[touched[place]])
+    over, under = table[FREQUENCY_OVER], table[FREQUENCY_UNDER]
     if over and most * over > size * under:
         return NO
-    if rules.table[attribute, RECURSIVE_L]:
-        rest = size - largest_sum(scratch, distinct, rules.table[attribute, RECURSIVE_L] - 1)
-        if most * rules.table[attribute, RECURSIVE_UNDER] >= rest * rules.table[attribute, RECURSIVE_OVER]:
+    if table[RECURSIVE_L]:
+        rest = size - largest_sum(scratch, distinct, table[RECURSIVE_L] - 1)
+        if most * table[RECURSIVE_UNDER] >= rest * table[RECURSIVE_OVER]:
             return NO
     if rules.entropy[attribute] >= 0:
         spread = 0.0
         for place in range(distinct):
-            count = scratch.counts[scratch.touched[place]]
+            count = counts[touched[place]]
             spread += count * math.log(count)
         surplus = math.log(size) - spread / size - rules.entropy[attribute]
         if surplus < -1e-9:
@@ -263,22 +258,23 @@ def diverse(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size:
 @kernel
 def judge(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> int:
     """NO, YES or ASK: is the counted class close and diverse in this attribute? Its counts are zero again after."""
+    table, counts, touched = rules.table[attribute], scratch.counts, scratch.touched
     answer = diverse(rules, attribute, scratch, distinct, size)
-    if answer != NO and rules.table[attribute, FORM] == OTHER:
+    if answer != NO and table[FORM] == OTHER:
         answer = ASK
-    elif answer != NO and rules.table[attribute, FORM] == PRODUCT:
+    elif answer != NO and table[FORM] == PRODUCT:
         close = product_within(rules, attribute, scratch, size)
         answer = NO if close == NO else max(answer, close)
-    elif answer != NO and rules.table[attribute, FORM] != NONE:
-        if rules.table[attribute, FORM] == LINE:
+    elif answer != NO and table[FORM] != NONE:
+        if table[FORM] == LINE:
             a, b = line_terms(rules, attribute, scratch, distinct, size)
         else:
             a, b = tree_terms(rules, attribute, scratch, distinct, size)
-        over, under = rules.table[attribute, T_OVER], rules.table[attribute, T_UNDER]
-        close = within(a, b, rules.n, size, over, under, rules.table[attribute, DENOMINATOR])
+        over, under = table[T_OVER], table[T_UNDER]
+        close = within(a, b, rules.n, size, over, under, table[DENOMINATOR])
         answer = NO if close == NO else max(answer, close)
     for place in range(distinct):
-        scratch.counts[scratch.touched[place]] = 0
+        counts[touched[place]] = 0
     return answer
 
 

@@ -45,7 +45,16 @@ def inner(function: Function) -> Function:
     return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-def _compiled(function: Function, **options: bool) -> Function:
+def once(function: Function) -> Function:
+    """A part of one kernel that stands by itself to be read: compiled where it is called, not once more by itself.
+
+    Whatever a function calls is compiled again within it. For what is long and called in one place
+    only, that doubles the time, at every level of calls.
+    """
+    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, inline="always")
+
+
+def _compiled(function: Function, **options: bool | str) -> Function:
     compile_: Any = numba.njit
     compiled = compile_(cache=True, nogil=True, error_model="numpy", **options)(function)
     if hasattr(compiled, "_cache"):  # it has none where NUMBA_DISABLE_JIT is set

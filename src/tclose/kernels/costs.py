@@ -24,15 +24,16 @@ class Costs(NamedTuple):
 @kernel
 def span_cost(costs: Costs, axis: int, low: int, high: int) -> float:
     """The loss of a span: highs[high] - lows[low] on a line, the largest gap within it on a tree."""
-    last = costs.table[axis, LAST]
-    if not costs.table[axis, IS_TREE]:
+    table, data = costs.table[axis], costs.data
+    last = table[LAST]
+    if not table[IS_TREE]:
         if high == last:
             return 0.0 if low == last else 1.0
-        return float(costs.data[costs.table[axis, HIGHS] + high] - costs.data[costs.table[axis, LOWS] + low])
+        return float(data[table[HIGHS] + high] - data[table[LOWS] + low])
     if low == high:
         return 0.0
     level, length = 0, high - low
     while 2 << level <= length:
         level += 1
-    row = costs.table[axis, LEVELS] + level * costs.table[axis, WIDTH]
-    return float(max(costs.data[row + low], costs.data[row + high - (1 << level)]))
+    row = table[LEVELS] + level * table[WIDTH]
+    return float(max(data[row + low], data[row + high - (1 << level)]))

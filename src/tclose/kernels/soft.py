@@ -40,24 +40,26 @@ def measure(soft: Soft, counts: Integers, size: int, gauge: Gauge) -> float:
     One row more on the far side of an edge adds w sign(c(e) / s - P(e)) / s, and a value has all
     edges around it: the signs, summed up along the values, are their potentials.
     """
+    edges, weights, shares = soft.edges, soft.weights, soft.shares
+    below, potentials, ratios = gauge.below, gauge.potentials, gauge.ratios
     for value in range(soft.n_values):
-        gauge.below[value + 1] = gauge.below[value] + counts[value]
-        gauge.potentials[value] = 0.0
-    for attribute in range(len(gauge.ratios)):
-        gauge.ratios[attribute] = 0.0
-    for edge in range(len(soft.weights)):
-        low, high = soft.edges[edge, 0], soft.edges[edge, 1]
-        surplus = (gauge.below[high] - gauge.below[low]) / size - soft.shares[edge]
-        weight = soft.weights[edge]
-        gauge.ratios[soft.edges[edge, 2]] += weight * abs(surplus)
+        below[value + 1] = below[value] + counts[value]
+        potentials[value] = 0.0
+    for attribute in range(len(ratios)):
+        ratios[attribute] = 0.0
+    for edge in range(len(weights)):
+        low, high = edges[edge, 0], edges[edge, 1]
+        surplus = (below[high] - below[low]) / size - shares[edge]
+        weight = weights[edge]
+        ratios[edges[edge, 2]] += weight * abs(surplus)
         step = weight if surplus > 1e-12 else -weight if surplus < -1e-12 else 0.0
-        gauge.potentials[low] += step
-        gauge.potentials[high] -= step
+        potentials[low] += step
+        potentials[high] -= step
     worst, running = 0.0, 0.0
     for value in range(soft.n_values):
-        running += gauge.potentials[value]
-        gauge.potentials[value] = running
-    gauge.potentials[soft.n_values] = 0.0
-    for attribute in range(len(gauge.ratios)):
-        worst = max(worst, gauge.ratios[attribute])
+        running += potentials[value]
+        potentials[value] = running
+    potentials[soft.n_values] = 0.0
+    for attribute in range(len(ratios)):
+        worst = max(worst, ratios[attribute])
     return worst

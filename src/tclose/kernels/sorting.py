@@ -56,3 +56,19 @@ def sort_roughly(keys: NDArray[np.float64], order: Integers, n: int) -> None:
         step = int((keys[place] - low) * scale)
         order[starts[step]] = place
         starts[step] += 1
+
+
+@inner
+def sort_codes(codes: NDArray[np.int32], n: int) -> None:
+    """Bring codes[:n] in order, least first (Shell's sort, each step 4 / 9 of the one before)."""
+    step = 1
+    while step < n // 3:
+        step = step * 9 // 4 + 1
+    while step >= 1:
+        for place in range(step, n):
+            moved, hole = codes[place], place
+            while hole >= step and codes[hole - step] > moved:
+                codes[hole] = codes[hole - step]
+                hole -= step
+            codes[hole] = moved
+        step = step * 4 // 9

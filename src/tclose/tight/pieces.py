@@ -81,7 +81,7 @@ class Piece:
     @classmethod
     def of(cls, table: EncodedTable, requirement: Requirement, softened: Softened, n_all: int) -> Piece:
         """Lay places, codes and the values of `softened` side by side."""
-        from tclose.kernels.boxes import Task
+        from tclose.kernels.boxes import Space, Task
 
         values = (of[codes] for of, codes in zip(softened.values, table.codes, strict=True))
         columns = (*table.places, *table.codes, *values)
@@ -89,7 +89,8 @@ class Piece:
         for place, column in enumerate(columns):
             rows[:, place] = column
         weights = np.array([axis.weight for axis in table.axes])
-        task = Task(rows, weights, requirement.k, table.costs(), requirement.rules(), softened.soft)
+        space, rules = Space(rows, weights, table.costs()), requirement.rules()
+        task = Task(space, len(weights), len(requirement.attributes), requirement.k, rules, softened.soft)
         return cls(table, requirement, task, n_all)
 
     def split(self, slack: float, mends: int, smallest: int, control: Control) -> Labels:
@@ -100,7 +101,8 @@ class Piece:
         # In no order: of rows that are equally good to move the first go, and they should not all lie in one corner.
         # They are laid out that way too, so that the rows of a class are read one after the other.
         shuffled, members = np.random.default_rng(n).permutation(n), np.arange(n)
-        task = self.task._replace(rows=self.task.rows[shuffled])
+        space = self.task.space
+        task = self.task._replace(space=space._replace(rows=space.rows[shuffled]))
         most = n // self.task.k + 3
         stack, starts, state = np.zeros((most, 2), np.int64), np.empty(most, np.int64), np.array([1, 0])
         stack[0, 1] = n
@@ -130,7 +132,7 @@ class Piece:
             np.zeros(most),
         )
         classes.table[:, moving.HEAD] = -1
-        moving.fill(self.task, classes, labels, n_classes)
+        moving.fill(self.task.space, classes, labels, n_classes)
         paths, tools = self._paths(effort.paths, seed), self._tools()
         marks, members = np.full(most, -1, np.int64), np.empty(n, np.int64)
         clock, step = 0, max(ROWS_AT_A_TIME // self.requirement.pace, 50)
@@ -144,7 +146,7 @@ class Piece:
                 for first in range(0, n, step):
                     last = min(first + step, n)
                     n_changed += moving.search(
-                        self.task, classes, paths, first, last, 3, effort.swaps, clock, marks, members, tools
+                        self.task, classes, paths, first, last, 3, effort.swaps, clock, marks, members, tools.scratch
                     )
                     clock += step
                     if control.stop:
