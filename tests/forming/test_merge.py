@@ -17,7 +17,7 @@ from tclose.datasets import census, hospital
 from tclose.encode import EncodedTable, encode
 from tclose.errors import InfeasibleError
 from tclose.forming.curve import hilbert_keys, key_bits
-from tclose.forming.merge import _classes, _tally, merge
+from tclose.forming.merge import _classes, _planted, _tally, merge
 from tclose.frames import read
 from tclose.kernels import merging as kernels
 from tclose.kernels.closeness import ASK
@@ -59,8 +59,10 @@ def chains(table: EncodedTable, requirement: Requirement, labels: Labels) -> NDA
     state = np.array([0, 0, ASK])
     room = requirement.rules(), requirement.scratch(), table.costs(), np.array([axis.weight for axis in table.axes])
     tally = _tally(requirement)
-    while (status := kernels.advance(classes, codes, tally, state, *room, 10**9)) != kernels.DONE:
-        assert status == kernels.ASKED
+    while (status := kernels.advance(classes, codes, tally, state, *room, requirement.k, 10**9)) != kernels.DONE:
+        if status == kernels.PAUSED:
+            classes = _planted(table, classes)
+            continue
         counted = zip(requirement.attributes, tally.counts, strict=True)
         state[kernels.VERDICT] = all(each.holds(counts[: each.domain.size]) for each, counts in counted)
     return classes.table
@@ -69,7 +71,7 @@ def chains(table: EncodedTable, requirement: Requirement, labels: Labels) -> NDA
 @for_seeds(150)
 def test_every_step_adds_least(seed: int) -> None:
     table, requirement, labels = random_start(seed)
-    if not is_whole_diverse(table, requirement):
+    if len(table) < requirement.k or not is_whole_diverse(table, requirement):
         return
     follows = chains(table, requirement, labels)[:, kernels.NEXT]
     members = {number: [number] for number in range(labels.max() + 1)}
@@ -83,7 +85,8 @@ def test_every_step_adds_least(seed: int) -> None:
         return len(taken) * table.take(taken).loss(np.zeros(len(taken), np.int64))
 
     def holds(numbers: list[int]) -> bool:
-        return requirement.holds([codes[rows(numbers)] for codes in table.codes])
+        taken = rows(numbers)
+        return len(taken) >= requirement.k and requirement.holds([codes[taken] for codes in table.codes])
 
     for number in range(labels.max() + 1):
         while number in members and not holds(members[number]):

@@ -1,8 +1,12 @@
 """Merge classes that do not hold with their nearest, until all hold (004 section 7).
 
-Classes stand along a Hilbert curve, `LEAF` of them a leaf of a binary tree: node 1 is the root,
-nodes 2 i and 2 i + 1 are below node i. Every class of a node begins at or before `ends[node, axis]`
-and ends at or after `ends[node, n_axes + axis]`; classes only grow, so that stays true.
+Classes stand in the leaves of a binary tree, `LEAF` in each: node 1 is the root, nodes 2 i and
+2 i + 1 are below node i. Every class of a node begins at or before `ends[node, axis]` and ends at
+or after `ends[node, n_axes + axis]`.
+
+A class of s rows that lose L' takes s L - s L' more if it comes to lose L, a line over L; of the
+lines of a node `rises[node, j]` is the lowest at L = j / STEPS. The lowest of several lines is
+concave, so between two steps it is nowhere below the chord.
 """
 
 from __future__ import annotations
@@ -18,10 +22,11 @@ from tclose.kernels.costs import Costs, span_cost
 
 DONE, PAUSED, ASKED = 0, 1, 2
 LEAF = 8
+STEPS = 16
 # What `state` holds between calls: the class under way, how many rows of it are counted, and the verdict on it.
 CLASS, SIZE, VERDICT = range(3)
 # Columns of the table of classes: its rows, where its own begin in `codes`, the class it is merged into (or itself),
-# the next and the last of the classes merged into it, and its place along the curve.
+# the next and the last of the classes merged into it, and its place in the tree.
 ROWS, START, OWNER, NEXT, LAST, PLACE = range(6)
 
 Integers = NDArray[np.int64]
@@ -34,8 +39,9 @@ class Classes(NamedTuple):
     table: Integers  # one row a class, its columns named above
     spans: NDArray[np.int32]  # lowest places, then highest
     loss: Floats  # of a row of the class
-    along: Integers  # the classes along the curve
+    along: Integers  # the classes in the order of the tree
     ends: NDArray[np.int32]
+    rises: Floats
     inside: Integers  # classes still there, of each node
 
 
@@ -47,35 +53,50 @@ class Tally(NamedTuple):
     distinct: Integers  # and how many they are
 
 
+@inner
+def look(classes: Classes, node: int) -> None:
+    """What a node knows of its classes, from these or from the two nodes below it."""
+    n_axes, width = classes.ends.shape[1] // 2, len(classes.ends) // 2
+    ends, rises = classes.ends[node], classes.rises[node]
+    ends[:n_axes], ends[n_axes:] = -1, 2**31 - 1
+    rises[:] = np.inf
+    classes.inside[node] = 0
+    if node < width:
+        for child in range(2 * node, 2 * node + 2):
+            classes.inside[node] += classes.inside[child]
+            for axis in range(n_axes):
+                ends[axis] = max(ends[axis], classes.ends[child, axis])
+                ends[n_axes + axis] = min(ends[n_axes + axis], classes.ends[child, n_axes + axis])
+            for step in range(STEPS + 1):
+                rises[step] = min(rises[step], classes.rises[child, step])
+        return
+    first = (node - width) * LEAF
+    for place in range(first, min(first + LEAF, len(classes.along))):
+        number = classes.along[place]
+        if classes.table[number, OWNER] != number:
+            continue
+        classes.inside[node] += 1
+        for axis in range(n_axes):
+            ends[axis] = max(ends[axis], classes.spans[number, axis])
+            ends[n_axes + axis] = min(ends[n_axes + axis], classes.spans[number, n_axes + axis])
+        for step in range(STEPS + 1):
+            rise = classes.table[number, ROWS] * (step / STEPS - classes.loss[number])
+            rises[step] = min(rises[step], rise)
+
+
 @kernel
 def build(classes: Classes) -> None:
-    """The tree's ends and counts, from the leaves up."""
-    n_axes, width = classes.ends.shape[1] // 2, len(classes.ends) // 2
-    for node in range(2 * width - 1, 0, -1):
-        for axis in range(n_axes):
-            low, high = -1, 2**31 - 1
-            if node >= width:
-                first = (node - width) * LEAF
-                for place in range(first, min(first + LEAF, len(classes.along))):
-                    low = max(low, classes.spans[classes.along[place], axis])
-                    high = min(high, classes.spans[classes.along[place], n_axes + axis])
-            else:
-                for child in range(2 * node, 2 * node + 2):
-                    low = max(low, classes.ends[child, axis])
-                    high = min(high, classes.ends[child, n_axes + axis])
-            classes.ends[node, axis], classes.ends[node, n_axes + axis] = low, high
-        if node >= width:
-            classes.inside[node] = max(min(LEAF, len(classes.along) - (node - width) * LEAF), 0)
-        else:
-            classes.inside[node] = classes.inside[2 * node] + classes.inside[2 * node + 1]
+    """What all nodes know, from the leaves up."""
+    for node in range(len(classes.ends) - 1, 0, -1):
+        look(classes, node)
 
 
 @inner
-def take_off(classes: Classes, number: int) -> None:
-    """Take a class out of the tree."""
+def look_above(classes: Classes, number: int) -> None:
+    """The same for those above one class, which has changed."""
     node = len(classes.ends) // 2 + classes.table[number, PLACE] // LEAF
     while node > 0:
-        classes.inside[node] -= 1
+        look(classes, node)
         node >>= 1
 
 
@@ -91,11 +112,18 @@ def joint_loss(span: NDArray[np.int32], other: NDArray[np.int32], costs: Costs, 
 
 
 @inner
-def least_joint_loss(classes: Classes, number: int, node: int, costs: Costs, weights: Floats) -> float:
-    """No union of this class with one of the node loses less; infinite if the node is empty."""
+def least_added(classes: Classes, number: int, node: int, costs: Costs, weights: Floats) -> float:
+    """No union of this class with one of the node adds less; infinite if the node is empty.
+
+    The union of s and s' rows adds s L + (s' L - s' L'), and L is at least that of this class and
+    the node's ends, which every class of the node covers.
+    """
     if classes.inside[node] == 0:
         return np.inf
-    return joint_loss(classes.spans[number], classes.ends[node], costs, weights)
+    union = joint_loss(classes.spans[number], classes.ends[node], costs, weights)
+    step = max(min(int(union * STEPS), STEPS - 1), 0)
+    low, high = classes.rises[node, step], classes.rises[node, step + 1]
+    return classes.table[number, ROWS] * union + low + (high - low) * (union * STEPS - step)
 
 
 @kernel
@@ -103,8 +131,7 @@ def nearest(classes: Classes, number: int, costs: Costs, weights: Floats) -> int
     """The class whose union with this one adds least to the total cost; -1 if there is none.
 
     The union of s and s' rows adds (s + s') L - s' L' (and takes off what this class costs, the
-    same for all). That is at least s L, for a union loses no less than its parts; and L is at
-    least that of this class and any node's ends, which every class of the node covers.
+    same for all). Bounds are rounded as costs are: they count from a trifle lower.
     """
     stack, bounds = np.empty(64, np.int64), np.empty(64, np.float64)
     width, size = len(classes.ends) // 2, classes.table[number, ROWS]
@@ -114,11 +141,11 @@ def nearest(classes: Classes, number: int, costs: Costs, weights: Floats) -> int
     while top > 0:
         top -= 1
         node = stack[top]
-        if bounds[top] >= least:
+        if bounds[top] >= least + 1e-9 * abs(least):
             continue
         if node < width:
-            left = size * least_joint_loss(classes, number, 2 * node, costs, weights)
-            right = size * least_joint_loss(classes, number, 2 * node + 1, costs, weights)
+            left = least_added(classes, number, 2 * node, costs, weights)
+            right = least_added(classes, number, 2 * node + 1, costs, weights)
             stack[top], bounds[top] = 2 * node + (left <= right), max(left, right)
             stack[top + 1], bounds[top + 1] = 2 * node + (left > right), min(left, right)
             top += 2
@@ -190,15 +217,16 @@ def join(classes: Classes, number: int, other: int, costs: Costs, weights: Float
     classes.table[classes.table[number, LAST], NEXT] = other
     classes.table[number, LAST] = classes.table[other, LAST]
     classes.table[other, OWNER] = number
-    take_off(classes, other)
+    look_above(classes, other)
+    look_above(classes, number)
 
 
 @kernel
 def advance(
     classes: Classes, codes: NDArray[np.int32], tally: Tally, state: Integers, rules: Rules, scratch: Scratch,
-    costs: Costs, weights: Floats, budget: int,
+    costs: Costs, weights: Floats, k: int, budget: int,
 ) -> int:  # fmt: skip
-    """Go through the classes until all hold, the budget of row visits is spent, or a verdict is needed.
+    """Go through the classes until all hold, the budget is spent, a verdict is needed, or the tree is half empty.
 
     `state` and `tally` carry what is under way from call to call. A class that grows is not
     counted anew: a step asks for the rows that join, the values that occur, and a search.
@@ -214,7 +242,7 @@ def advance(
             budget -= state[SIZE] * codes.shape[1]
         verdict = state[VERDICT]
         if verdict == ASK:
-            verdict = holds(tally, state[SIZE], rules, scratch)
+            verdict = holds(tally, state[SIZE], rules, scratch) if state[SIZE] >= k else NO
             budget -= tally.distinct.sum()
             if verdict == ASK:
                 return ASKED
@@ -232,6 +260,6 @@ def advance(
             budget -= classes.table[other, ROWS] * codes.shape[1]
             join(classes, number, other, costs, weights)
             state[SIZE] = classes.table[number, ROWS]
-        if budget < 0:
+        if budget < 0 or 2 * classes.inside[1] < len(classes.along):
             return PAUSED
     return DONE
