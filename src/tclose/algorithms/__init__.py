@@ -8,8 +8,10 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from tclose.algorithms.clusters import Clusters
 from tclose.algorithms.incognito import Incognito
 from tclose.algorithms.mondrian import Mondrian
+from tclose.algorithms.pca import PCA
 from tclose.algorithms.sabre_ak import SabreAK
 from tclose.algorithms.sabre_knn import SabreKNN
 from tclose.algorithms.tight import Tight
@@ -60,6 +62,8 @@ REGISTRY: dict[str, type[Algorithm]] = {
     Incognito.name: Incognito,
     SabreAK.name: SabreAK,
     SabreKNN.name: SabreKNN,
+    Clusters.name: Clusters,
+    PCA.name: PCA,
 }
 
 DEFAULT = Tight.name
@@ -112,7 +116,7 @@ def methods() -> list[dict[str, str]]:
     Examples
     --------
     >>> [method["name"] for method in methods()]
-    ['tight', 'mondrian', 'incognito', 'sabre-ak', 'sabre-knn']
+    ['tight', 'mondrian', 'incognito', 'sabre-ak', 'sabre-knn', 'clusters', 'pca']
     """
     return [
         {
