@@ -168,7 +168,7 @@ def test_the_nearest_of_many_classes_against_all_pairs() -> None:
         added = (sizes + sizes[number]) * joint - sizes * classes.loss
         added[~there] = np.inf
         added[number] = np.inf
-        found = kernels.nearest(classes, int(number), costs, weights)
+        found, _ = kernels.nearest(classes, int(number), costs, weights)
         assert there[found]
         assert added[found] == pytest.approx(added.min(), abs=1e-9), number
         kernels.join(classes, int(number), found, costs, weights)

@@ -10,6 +10,7 @@ import numpy as np
 
 from tclose.algorithms.clusters import Clusters
 from tclose.algorithms.incognito import Incognito
+from tclose.algorithms.microaggregation import Microaggregation
 from tclose.algorithms.mondrian import Mondrian
 from tclose.algorithms.pca import PCA
 from tclose.algorithms.sabre_ak import SabreAK
@@ -64,6 +65,7 @@ REGISTRY: dict[str, type[Algorithm]] = {
     SabreKNN.name: SabreKNN,
     Clusters.name: Clusters,
     PCA.name: PCA,
+    Microaggregation.name: Microaggregation,
 }
 
 DEFAULT = Tight.name
@@ -116,7 +118,7 @@ def methods() -> list[dict[str, str]]:
     Examples
     --------
     >>> [method["name"] for method in methods()]
-    ['tight', 'mondrian', 'incognito', 'sabre-ak', 'sabre-knn', 'clusters', 'pca']
+    ['tight', 'mondrian', 'incognito', 'sabre-ak', 'sabre-knn', 'clusters', 'pca', 'microaggregation']
     """
     return [
         {

@@ -115,34 +115,35 @@ def joint_loss(span: NDArray[np.int32], other: NDArray[np.int32], costs: Costs, 
 def least_added(classes: Classes, number: int, node: int, costs: Costs, weights: Floats) -> float:
     """No union of this class with one of the node adds less; infinite if the node is empty.
 
-    The union of s and s' rows adds s L + (s' L - s' L'), and L is at least that of this class and
-    the node's ends, which every class of the node covers.
+    The union of s and s' rows adds s L + (s' L - s' L'), and L is at least L' and that of this
+    class and the node's ends, which every class of the node covers.
     """
     if classes.inside[node] == 0:
         return np.inf
     union = joint_loss(classes.spans[number], classes.ends[node], costs, weights)
     step = max(min(int(union * STEPS), STEPS - 1), 0)
     low, high = classes.rises[node, step], classes.rises[node, step + 1]
-    return classes.table[number, ROWS] * union + low + (high - low) * (union * STEPS - step)
+    return classes.table[number, ROWS] * union + max(low + (high - low) * (union * STEPS - step), 0.0)
 
 
 @kernel
-def nearest(classes: Classes, number: int, costs: Costs, weights: Floats) -> int:
-    """The class whose union with this one adds least to the total cost; -1 if there is none.
+def nearest(classes: Classes, number: int, costs: Costs, weights: Floats) -> tuple[int, int]:
+    """The class whose union with this one adds least to the total cost, -1 if there is none; and the nodes looked at.
 
     The union of s and s' rows adds (s + s') L - s' L' (and takes off what this class costs, the
-    same for all). Bounds are rounded as costs are: they count from a trifle lower.
+    same for all). Of two nodes that which can add less comes first.
     """
     stack, bounds = np.empty(64, np.int64), np.empty(64, np.float64)
     width, size = len(classes.ends) // 2, classes.table[number, ROWS]
     best, least = -1, np.inf
-    top = 1
+    top, looked = 1, 0
     stack[0], bounds[0] = 1, 0.0
     while top > 0:
         top -= 1
         node = stack[top]
-        if bounds[top] >= least + 1e-9 * abs(least):
+        if bounds[top] >= least * (1 - 1e-12):  # bounds and costs of the same are rounded differently
             continue
+        looked += 1
         if node < width:
             left = least_added(classes, number, 2 * node, costs, weights)
             right = least_added(classes, number, 2 * node + 1, costs, weights)
@@ -160,7 +161,7 @@ def nearest(classes: Classes, number: int, costs: Costs, weights: Floats) -> int
             added = (size + rows) * union - rows * classes.loss[other]
             if added < least:
                 best, least = other, added
-    return best
+    return best, looked
 
 
 @inner
@@ -252,8 +253,8 @@ def advance(
             state[CLASS] += 1
             state[SIZE] = 0
         else:
-            other = nearest(classes, number, costs, weights)
-            budget -= 1000
+            other, looked = nearest(classes, number, costs, weights)
+            budget -= 40 * looked
             if other < 0:
                 return DONE
             count(classes, other, codes, tally)
