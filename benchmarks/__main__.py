@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import assess, large, methods, million, mondrian, sabre, startup, sweep, tight
+from benchmarks import assess, large, methods, million, mondrian, multiple, sabre, startup, sweep, tight
 from benchmarks.results import save, wait_for_quiet
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
@@ -21,6 +21,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "tight": tight.run,
     "sweep": sweep.run,
     "sabre": sabre.run,
+    "multiple": multiple.run,
 }
 
 

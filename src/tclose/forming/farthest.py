@@ -11,7 +11,7 @@ from tclose.forming.sizes import ClassSizes
 from tclose.forming.stages import Watch, take_in_pieces
 
 Integers = NDArray[np.int64]
-ROWS = 10_000  # taken between two looks at the clock, about 0.1 s
+ROWS = 4_000  # taken between two looks at the clock, about 0.1 s
 
 
 def take_farthest(
@@ -31,8 +31,6 @@ def take_farthest(
     found, apart = np.empty(most, np.int64), np.empty(most)
 
     def take_out(first: int, last: int) -> None:
-        kernels.take_out(
-            index, sizes.kinds, sizes.sequence, first, last, total, before, found, apart, labels, seeds
-        )
+        kernels.take_out(index, sizes.kinds, sizes.sequence, first, last, total, before, found, apart, labels, seeds)
 
     return take_in_pieces(take_out, sizes, ROWS, labels, seeds, watch)

@@ -44,9 +44,7 @@ def merge(table: EncodedTable, requirement: Requirement, labels: Labels, watch: 
     rules, scratch, costs = requirement.rules(), requirement.scratch(), table.costs()
     weights = np.array([axis.weight for axis in table.axes])
     while kernels.DONE != (
-        status := kernels.advance(
-            classes, codes, tally, state, rules, scratch, costs, weights, requirement.k, BUDGET
-        )
+        status := kernels.advance(classes, codes, tally, state, rules, scratch, costs, weights, requirement.k, BUDGET)
     ):
         if status == kernels.ASKED:
             each = zip(requirement.attributes, tally.counts, strict=True)
@@ -88,13 +86,10 @@ def _classes(table: EncodedTable, labels: Labels) -> Classes:
     rows[:, kernels.ROWS], rows[:, kernels.START] = sizes, np.cumsum(sizes) - sizes
     rows[:, kernels.OWNER], rows[:, kernels.NEXT], rows[:, kernels.LAST] = numbers, -1, numbers
     lows, highs = ([span[side] for span in spans] for side in (0, 1))
-    none = np.zeros(0, np.int64)
-    return _planted(
-        table,
-        kernels.Classes(
-            rows, np.stack([*lows, *highs], axis=1), np.sum(costs, axis=0), none, none, none, none
-        ),
-    )
+    none, nowhere = np.zeros(0, np.int64), np.zeros((0, 0), np.int32)
+    spans_of = np.stack([*lows, *highs], axis=1)
+    classes = kernels.Classes(rows, spans_of, np.sum(costs, axis=0), none, nowhere, np.zeros((0, 0)), none)
+    return _planted(table, classes)
 
 
 def _planted(table: EncodedTable, classes: Classes) -> Classes:

@@ -123,7 +123,8 @@ def least_added(classes: Classes, number: int, node: int, costs: Costs, weights:
     union = joint_loss(classes.spans[number], classes.ends[node], costs, weights)
     step = max(min(int(union * STEPS), STEPS - 1), 0)
     low, high = classes.rises[node, step], classes.rises[node, step + 1]
-    return classes.table[number, ROWS] * union + max(low + (high - low) * (union * STEPS - step), 0.0)
+    rise = max(low + (high - low) * (union * STEPS - step), 0.0)
+    return float(classes.table[number, ROWS] * union + rise)
 
 
 @kernel

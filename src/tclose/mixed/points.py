@@ -70,7 +70,7 @@ class Points:
 
     def dot(self, others: Floats) -> Floats:
         """The inner product of each value with each of these points, one a column."""
-        return np.einsum("vp,vpc->vc", self.coordinates, others[self.places])
+        return np.asarray(np.einsum("vp,vpc->vc", self.coordinates, others[self.places]), np.float64)
 
     def total(self, weights: Floats) -> Floats:
         """The sum of the values as points, each times its weight: one row a value, and one sum a column."""
@@ -82,7 +82,7 @@ class Points:
     @property
     def squares(self) -> Floats:
         """The square of how far each value is from the origin."""
-        return (self.coordinates**2).sum(axis=1)
+        return np.asarray((self.coordinates**2).sum(axis=1), np.float64)
 
 
 def as_points(form: Form) -> Points:
@@ -96,8 +96,8 @@ def as_points(form: Form) -> Points:
     which are exact where it is.
     """
     if isinstance(form, Line):
-        places = (form.positions - form.positions[0] if form.size else form.positions) / form.span
-        return Points(np.zeros((form.size, 1), np.int64), places[:, None], 1)
+        scaled = (form.positions - form.positions[:1]) / form.span
+        return Points(np.zeros((form.size, 1), np.int64), scaled[:, None], 1)
     if isinstance(form, Tree):
         heights = _heights(form) / (form.denominator // 2)
         terms = np.sqrt(np.maximum(heights[form.parents] ** 2 - heights**2, 0) / 2)
@@ -149,13 +149,11 @@ def first_component(table: EncodedTable, cells: Cells) -> Floats:
     products = np.zeros(size * size)
     for left, first in pieces:
         for right, second in pieces:
-            products += np.bincount(
-                number[left] * size + number[right], shares * first * second, minlength=size * size
-            )
+            products += np.bincount(number[left] * size + number[right], shares * first * second, minlength=size * size)
     covariance = products.reshape(size, size)[:-1, :-1] - np.outer(mean[kept], mean[kept])
     vector = np.append(np.linalg.eigh(covariance)[1][:, -1], 0.0)
     vector *= np.sign(vector[np.argmax(np.abs(vector) > np.abs(vector).max() - 1e-9)]) or 1.0
-    return np.sum([vector[number[place]] * value for place, value in pieces], axis=0)
+    return np.asarray(sum(vector[number[place]] * value for place, value in pieces), np.float64)
 
 
 MOST_COLUMNS = 1000

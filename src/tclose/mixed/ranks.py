@@ -57,9 +57,7 @@ def far_at_most(form: Form, counts: Integers, n_groups: int) -> float:
     return float(costs.sum()) / n
 
 
-def _from_ends(
-    x: Floats, stops: Integers, starts: Integers, ends: Integers, first: Integers, last: Integers
-) -> Floats:
+def _from_ends(x: Floats, stops: Integers, starts: Integers, ends: Integers, first: Integers, last: Integers) -> Floats:
     """The sum of the distances of a group's rows from its first or from its last value, whichever is larger."""
     rows = np.diff(stops, prepend=0)
     moments = np.concatenate([[0.0], np.cumsum(rows * x)])
@@ -67,7 +65,7 @@ def _from_ends(
 
     def moment(row: Integers, value: Integers) -> Floats:
         """The sum of the positions of the rows before this one, which has this value."""
-        return moments[value] + (row - below[value]) * x[value]
+        return np.asarray(moments[value] + (row - below[value]) * x[value], np.float64)
 
     within = moment(ends - 1, last) + x[last] - moment(starts, first)
     sizes = ends - starts

@@ -16,7 +16,7 @@ from tclose.requirement import Requirement
 from tclose.tight.demand import decidable, soften
 
 Integers = NDArray[np.int64]
-ROWS = 500  # taken between two looks at the clock, about 0.1 s
+ROWS = 250  # taken between two looks at the clock, about 0.1 s
 
 
 @dataclass(frozen=True)
