@@ -213,3 +213,60 @@ def test_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
         if hasattr(value, "py_func") and value.__module__ == kernels.__name__:
             monkeypatch.setattr(kernels, name, value.py_func)
     assert (merge(table, requirement, labels, Control())[0] == compiled).all()
+
+
+@for_seeds(30)
+def test_classes_of_too_few_rows_are_merged_too(seed: int) -> None:
+    """Any partition will do: here one class a row, and nothing is asked but k rows."""
+    table, requirement, _ = random_start(seed)
+    k = seed % 7 + 1
+    if len(table) < k:
+        return
+    asked = replace(
+        requirement, k=k, attributes=tuple(replace(each, t=Fraction(1), l=None) for each in requirement.attributes)
+    )
+    merged, complete = merge(table, asked, np.arange(len(table)), Control())
+    assert complete
+    assert np.bincount(merged).min() >= k
+    if k == 1:
+        assert merged.tolist() == list(range(len(table)))
+
+
+def test_what_a_node_knows_is_kept_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After any merges the tree is as if built anew, and no bound of a node is above what its classes add."""
+    table, _ = some_census(800)
+    keys = hilbert_keys(table, key_bits(table, 63))
+    classes = _classes(table, np.argsort(np.argsort(keys, kind="stable"), kind="stable") // 4)
+    costs, weights = table.costs(), np.array([axis.weight for axis in table.axes])
+    for number in range(0, 60):
+        if classes.table[number, kernels.OWNER] == number:
+            kernels.join(classes, number, kernels.nearest(classes, number, costs, weights)[0], costs, weights)
+    ends, rises, inside = classes.ends.copy(), classes.rises.copy(), classes.inside.copy()
+    kernels.build(classes)
+    assert (ends[1:] == classes.ends[1:]).all()
+    assert (inside[1:] == classes.inside[1:]).all()
+    assert (rises[1:] == classes.rises[1:]).all()
+    there = np.flatnonzero(classes.table[:, kernels.OWNER] == np.arange(len(classes.table)))
+    rows, n_axes = classes.table[:, kernels.ROWS], len(weights)
+    width = len(classes.ends) // 2
+    monkeypatch.setattr(kernels, "joint_loss", kernels.joint_loss.py_func)  # type: ignore[attr-defined]
+    for number in there[::29]:
+        lows = np.minimum(classes.spans[:, :n_axes], classes.spans[number, :n_axes])
+        highs = np.maximum(classes.spans[:, n_axes:], classes.spans[number, n_axes:])
+        joint = sum(axis.weight * axis.cost(lows[:, at], highs[:, at]) for at, axis in enumerate(table.axes))
+        added = (rows + rows[number]) * joint - rows * classes.loss
+        for other in there:
+            node = width + int(classes.table[other, kernels.PLACE]) // kernels.LEAF
+            while node and other != number:
+                bound = kernels.least_added.py_func(classes, number, node, costs, weights)  # type: ignore[attr-defined]
+                assert bound <= added[other] + 1e-9
+                node //= 2
+
+
+def test_the_tree_is_planted_anew_when_half_empty() -> None:
+    table, requirement = some_census(3000)
+    strict = replace(requirement, attributes=(replace(requirement.attributes[0], t=Fraction(1, 10)),))
+    merged, _ = merge(table, strict, np.arange(3000) // 2, None)
+    assert merged.max() + 1 < 300  # of 1,500: the tree was halved more than twice
+    for label in range(merged.max() + 1):
+        assert strict.holds([codes[merged == label] for codes in table.codes])
