@@ -94,7 +94,7 @@ def test_clustering_is_better_than_chance() -> None:
     cells = Cells.of(table)
     space = Space.of(table, cells)
 
-    def inside(given: np.ndarray) -> float:  # type: ignore[type-arg]
+    def inside(given: np.ndarray) -> float:
         return float((given * space.squares(space.means(given.astype(float)))).sum()) / len(table)
 
     whole = inside(cells.rows[:, None])

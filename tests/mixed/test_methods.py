@@ -17,6 +17,7 @@ from tclose.algorithms.pca import PCA
 from tclose.datasets import census, hospital
 from tclose.encode import EncodedTable, encode
 from tclose.errors import InfeasibleError, SchemaError
+from tclose.forming.nearest import take_nearest
 from tclose.frames import read
 from tclose.mixed import run as mixed_run
 from tclose.partition import Control, Partition
@@ -83,7 +84,7 @@ def test_where_only_k_is_asked_classes_are_as_small_as_can_be(method: Any, k: in
 def test_a_class_has_one_row_of_each_group(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     table, requirement = encoded(*hospital(300, seed=2))
     seen: list[Any] = []
-    take = mixed_run.take_nearest
+    take = take_nearest
 
     def watched(table: Any, owners: Any, *rest: Any) -> Any:
         labels, seeds = take(table, owners, *rest)

@@ -19,7 +19,7 @@ from tests.sabre.random_domains import hierarchy_of, random_tree
 from tests.seeds import for_seeds
 
 
-def dense(points: Points) -> np.ndarray:  # type: ignore[type-arg]
+def dense(points: Points) -> np.ndarray:
     rows = np.zeros((len(points.places), points.size))
     for value, (places, coordinates) in enumerate(zip(points.places, points.coordinates, strict=True)):
         for place, coordinate in zip(places, coordinates, strict=True):
@@ -27,9 +27,9 @@ def dense(points: Points) -> np.ndarray:  # type: ignore[type-arg]
     return rows
 
 
-def distances(points: Points) -> np.ndarray:  # type: ignore[type-arg]
+def distances(points: Points) -> np.ndarray:
     rows = dense(points)
-    return np.sqrt(((rows[:, None] - rows[None]) ** 2).sum(axis=2))
+    return np.asarray(np.sqrt(((rows[:, None] - rows[None]) ** 2).sum(axis=2)))
 
 
 @for_seeds(40)
