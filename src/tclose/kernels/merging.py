@@ -101,41 +101,38 @@ def look_above(classes: Classes, number: int) -> None:
 
 
 @inner
-def joint_loss(span: NDArray[np.int32], other: NDArray[np.int32], costs: Costs, weights: Floats) -> float:
-    """The loss of a row of a class that covers a span and another."""
+def joint_loss(
+    spans: NDArray[np.int32], number: int, others: NDArray[np.int32], other: int, costs: Costs, weights: Floats
+) -> float:
+    """The loss of a row of a class that covers the span of one number and another."""
     total, n_axes = 0.0, len(weights)
     for axis in range(n_axes):
-        low = min(span[axis], other[axis])
-        high = max(span[n_axes + axis], other[n_axes + axis])
+        low = min(spans[number, axis], others[other, axis])
+        high = max(spans[number, n_axes + axis], others[other, n_axes + axis])
         total += weights[axis] * span_cost(costs, axis, low, high)
     return total
 
 
 @inner
-def least_added(classes: Classes, number: int, node: int, costs: Costs, weights: Floats) -> float:
-    """No union of this class with one of the node adds less; infinite if the node is empty.
-
-    The union of s and s' rows adds s L + (s' L - s' L'), and L is at least L' and that of this
-    class and the node's ends, which every class of the node covers.
-    """
-    if classes.inside[node] == 0:
-        return np.inf
-    union = joint_loss(classes.spans[number], classes.ends[node], costs, weights)
-    step = max(min(int(union * STEPS), STEPS - 1), 0)
-    low, high = classes.rises[node, step], classes.rises[node, step + 1]
-    rise = max(low + (high - low) * (union * STEPS - step), 0.0)
-    return float(classes.table[number, ROWS] * union + rise)
+def least_rise(rises: Floats, node: int, loss: float) -> float:
+    """What the classes of a node lose more, at least, if one of them comes to lose this."""
+    step = max(min(int(loss * STEPS), STEPS - 1), 0)
+    low, high = rises[node, step], rises[node, step + 1]
+    return float(max(low + (high - low) * (loss * STEPS - step), 0.0))
 
 
 @kernel
 def nearest(classes: Classes, number: int, costs: Costs, weights: Floats) -> tuple[int, int]:
     """The class whose union with this one adds least to the total cost, -1 if there is none; and the nodes looked at.
 
-    The union of s and s' rows adds (s + s') L - s' L' (and takes off what this class costs, the
-    same for all). Of two nodes that which can add less comes first.
+    The union of s and s' rows adds s L + (s' L - s' L') (and takes off what this class costs, the
+    same for all). L is at least L', and at least that of this class and a node's ends, which all
+    classes of the node cover. Of two nodes that which can add less comes first.
     """
+    # Handed on one by one: the arrays of a tuple are reference-counted at each call, which takes as long as all else.
+    table, spans, loss, along, ends, rises, inside = classes
     stack, bounds = np.empty(64, np.int64), np.empty(64, np.float64)
-    width, size = len(classes.ends) // 2, classes.table[number, ROWS]
+    width, size = len(ends) // 2, table[number, ROWS]
     best, least = -1, np.inf
     top, looked = 1, 0
     stack[0], bounds[0] = 1, 0.0
@@ -146,20 +143,24 @@ def nearest(classes: Classes, number: int, costs: Costs, weights: Floats) -> tup
             continue
         looked += 1
         if node < width:
-            left = least_added(classes, number, 2 * node, costs, weights)
-            right = least_added(classes, number, 2 * node + 1, costs, weights)
-            stack[top], bounds[top] = 2 * node + (left <= right), max(left, right)
-            stack[top + 1], bounds[top + 1] = 2 * node + (left > right), min(left, right)
-            top += 2
+            for child in range(2 * node, 2 * node + 2):
+                bounds[top], stack[top] = np.inf, child
+                if inside[child] > 0:
+                    union = joint_loss(spans, number, ends, child, costs, weights)
+                    bounds[top] = size * union + least_rise(rises, child, union)
+                top += 1
+            if bounds[top - 2] < bounds[top - 1]:
+                stack[top - 2], stack[top - 1] = stack[top - 1], stack[top - 2]
+                bounds[top - 2], bounds[top - 1] = bounds[top - 1], bounds[top - 2]
             continue
         first = (node - width) * LEAF
-        for place in range(first, min(first + LEAF, len(classes.along))):
-            other = classes.along[place]
-            if classes.table[other, OWNER] != other or other == number:
+        for place in range(first, min(first + LEAF, len(along))):
+            other = along[place]
+            if table[other, OWNER] != other or other == number:
                 continue
-            rows = classes.table[other, ROWS]
-            union = joint_loss(classes.spans[number], classes.spans[other], costs, weights)
-            added = (size + rows) * union - rows * classes.loss[other]
+            rows = table[other, ROWS]
+            union = joint_loss(spans, number, spans, other, costs, weights)
+            added = (size + rows) * union - rows * loss[other]
             if added < least:
                 best, least = other, added
     return best, looked
@@ -210,7 +211,7 @@ def holds(tally: Tally, size: int, rules: Rules, scratch: Scratch) -> int:
 def join(classes: Classes, number: int, other: int, costs: Costs, weights: Floats) -> None:
     """Merge another class into this one."""
     n_axes = len(weights)
-    classes.loss[number] = joint_loss(classes.spans[number], classes.spans[other], costs, weights)
+    classes.loss[number] = joint_loss(classes.spans, number, classes.spans, other, costs, weights)
     for axis in range(n_axes):
         classes.spans[number, axis] = min(classes.spans[number, axis], classes.spans[other, axis])
         highest = max(classes.spans[number, n_axes + axis], classes.spans[other, n_axes + axis])
