@@ -8,7 +8,20 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import assess, fragments, joint, large, methods, million, mondrian, sabre, startup, sweep, tight
+from benchmarks import (
+    assess,
+    fragments,
+    joint,
+    large,
+    methods,
+    million,
+    mondrian,
+    multiple,
+    sabre,
+    startup,
+    sweep,
+    tight,
+)
 from benchmarks.results import save, wait_for_quiet
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
@@ -23,6 +36,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "sabre": sabre.run,
     "fragments": fragments.run,
     "joint": joint.run,
+    "multiple": multiple.run,
 }
 
 

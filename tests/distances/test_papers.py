@@ -12,6 +12,7 @@ import pytest
 
 import tclose
 from tclose.distances import Equal, Hierarchical, Matrix, Numeric, Ordered
+from tclose.hierarchy import Hierarchy
 from tests.oracles.distance import (
     Ground,
     Move,
@@ -426,3 +427,17 @@ def test_disease_hierarchy(diseases: list[str], exact: Fraction) -> None:
 
 def test_disease_hierarchy_file() -> None:
     assert read_paths(shared("hierarchies/tcloseness_example/Disease.csv")) == DISEASE_PATHS
+
+
+def test_003_table_4() -> None:
+    """0.33-close by a hierarchy of height 2; by the equal distance its third class is not."""
+    lungs, bowels = ["pneumonia", "flu", "bronchitis"], ["colon cancer", "colitis", "stomach cancer"]
+    table = {"pneumonia": 3, "flu": 1, "bronchitis": 1, "colon cancer": 2, "colitis": 1, "stomach cancer": 1}
+    classes = [
+        dict.fromkeys(("pneumonia", "colon cancer", "colitis"), 1),
+        dict.fromkeys(("pneumonia", "bronchitis", "colon cancer"), 1),
+        dict.fromkeys(("pneumonia", "flu", "stomach cancer"), 1),
+    ]
+    tree = Hierarchical(Hierarchy.from_nested({"lungs": lungs, "bowels": bowels}))
+    assert [tclose.emd(each, table, tree) for each in classes] == [Fraction(5, 18), Fraction(2, 9), Fraction(5, 18)]
+    assert [tclose.emd(each, table, "equal") for each in classes] == [3 * NINTH, 3 * NINTH, 4 * NINTH]

@@ -17,7 +17,7 @@ from tclose.datasets import census, hospital
 from tclose.encode import EncodedTable, encode
 from tclose.errors import InfeasibleError
 from tclose.forming.curve import hilbert_keys, key_bits
-from tclose.forming.merge import _classes, _tally, merge
+from tclose.forming.merge import _classes, _planted, _tally, merge
 from tclose.frames import read
 from tclose.kernels import merging as kernels
 from tclose.kernels.closeness import ASK
@@ -59,8 +59,10 @@ def chains(table: EncodedTable, requirement: Requirement, labels: Labels) -> NDA
     state = np.array([0, 0, ASK])
     room = requirement.rules(), requirement.scratch(), table.costs(), np.array([axis.weight for axis in table.axes])
     tally = _tally(requirement)
-    while (status := kernels.advance(classes, codes, tally, state, *room, 10**9)) != kernels.DONE:
-        assert status == kernels.ASKED
+    while (status := kernels.advance(classes, codes, tally, state, *room, requirement.k, 10**9)) != kernels.DONE:
+        if status == kernels.PAUSED:
+            classes = _planted(table, classes)
+            continue
         counted = zip(requirement.attributes, tally.counts, strict=True)
         state[kernels.VERDICT] = all(each.holds(counts[: each.domain.size]) for each, counts in counted)
     return classes.table
@@ -69,7 +71,7 @@ def chains(table: EncodedTable, requirement: Requirement, labels: Labels) -> NDA
 @for_seeds(150)
 def test_every_step_adds_least(seed: int) -> None:
     table, requirement, labels = random_start(seed)
-    if not is_whole_diverse(table, requirement):
+    if len(table) < requirement.k or not is_whole_diverse(table, requirement):
         return
     follows = chains(table, requirement, labels)[:, kernels.NEXT]
     members = {number: [number] for number in range(labels.max() + 1)}
@@ -83,7 +85,8 @@ def test_every_step_adds_least(seed: int) -> None:
         return len(taken) * table.take(taken).loss(np.zeros(len(taken), np.int64))
 
     def holds(numbers: list[int]) -> bool:
-        return requirement.holds([codes[rows(numbers)] for codes in table.codes])
+        taken = rows(numbers)
+        return len(taken) >= requirement.k and requirement.holds([codes[taken] for codes in table.codes])
 
     for number in range(labels.max() + 1):
         while number in members and not holds(members[number]):
@@ -165,7 +168,7 @@ def test_the_nearest_of_many_classes_against_all_pairs() -> None:
         added = (sizes + sizes[number]) * joint - sizes * classes.loss
         added[~there] = np.inf
         added[number] = np.inf
-        found = kernels.nearest(classes, int(number), costs, weights)
+        found, _ = kernels.nearest(classes, int(number), costs, weights)
         assert there[found]
         assert added[found] == pytest.approx(added.min(), abs=1e-9), number
         kernels.join(classes, int(number), found, costs, weights)
@@ -210,3 +213,62 @@ def test_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
         if hasattr(value, "py_func") and value.__module__ == kernels.__name__:
             monkeypatch.setattr(kernels, name, value.py_func)
     assert (merge(table, requirement, labels, Control())[0] == compiled).all()
+
+
+@for_seeds(30)
+def test_classes_of_too_few_rows_are_merged_too(seed: int) -> None:
+    """Any partition will do: here one class a row, and nothing is asked but k rows."""
+    table, requirement, _ = random_start(seed)
+    k = seed % 7 + 1
+    if len(table) < k:
+        return
+    asked = replace(
+        requirement, k=k, attributes=tuple(replace(each, t=Fraction(1), l=None) for each in requirement.attributes)
+    )
+    merged, complete = merge(table, asked, np.arange(len(table)), Control())
+    assert complete
+    assert np.bincount(merged).min() >= k
+    if k == 1:
+        assert merged.tolist() == list(range(len(table)))
+
+
+def test_what_a_node_knows_is_kept_up() -> None:
+    """After any merges the tree is as if built anew, and no bound of a node is above what its classes add."""
+    table, _ = some_census(800)
+    keys = hilbert_keys(table, key_bits(table, 63))
+    classes = _classes(table, np.argsort(np.argsort(keys, kind="stable"), kind="stable") // 4)
+    costs, weights = table.costs(), np.array([axis.weight for axis in table.axes])
+    for number in range(0, 60):
+        if classes.table[number, kernels.OWNER] == number:
+            kernels.join(classes, number, kernels.nearest(classes, number, costs, weights)[0], costs, weights)
+    ends, rises, inside = classes.ends.copy(), classes.rises.copy(), classes.inside.copy()
+    kernels.build(classes)
+    assert (ends[1:] == classes.ends[1:]).all()
+    assert (inside[1:] == classes.inside[1:]).all()
+    assert (rises[1:] == classes.rises[1:]).all()
+    there = np.flatnonzero(classes.table[:, kernels.OWNER] == np.arange(len(classes.table)))
+    rows, n_axes = classes.table[:, kernels.ROWS], len(weights)
+    width = len(classes.ends) // 2
+    joint_loss: Any = kernels.joint_loss
+    least_rise: Any = kernels.least_rise
+    for number in there[::29]:
+        lows = np.minimum(classes.spans[:, :n_axes], classes.spans[number, :n_axes])
+        highs = np.maximum(classes.spans[:, n_axes:], classes.spans[number, n_axes:])
+        joint = sum(axis.weight * axis.cost(lows[:, at], highs[:, at]) for at, axis in enumerate(table.axes))
+        added = (rows + rows[number]) * joint - rows * classes.loss
+        for other in there[there != number]:
+            node = width + int(classes.table[other, kernels.PLACE]) // kernels.LEAF
+            while node:
+                union = joint_loss.py_func(classes.spans, number, classes.ends, node, costs, weights)
+                bound = rows[number] * union + least_rise.py_func(classes.rises, node, union)
+                assert bound <= added[other] + 1e-9
+                node //= 2
+
+
+def test_the_tree_is_planted_anew_when_half_empty() -> None:
+    table, requirement = some_census(3000)
+    strict = replace(requirement, attributes=(replace(requirement.attributes[0], t=Fraction(1, 10)),))
+    merged, _ = merge(table, strict, np.arange(3000) // 2, None)
+    assert merged.max() + 1 < 300  # of 1,500: the tree was halved more than twice
+    for label in range(merged.max() + 1):
+        assert strict.holds([codes[merged == label] for codes in table.codes])

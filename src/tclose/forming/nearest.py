@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,9 @@ from tclose.encode import EncodedTable
 from tclose.forming.curve import hilbert_keys, key_bits
 from tclose.forming.sizes import ClassSizes
 from tclose.forming.stages import Watch, take_in_pieces
+
+if TYPE_CHECKING:
+    from tclose.kernels.take_nearest import Index
 
 Integers = NDArray[np.int64]
 ROWS = 30_000  # taken between two looks at the clock, about 0.1 s
@@ -20,11 +25,26 @@ def take_nearest(
     """The class of each row and the seed of each class: around a random row, the nearest of each bucket."""
     from tclose.kernels import take_nearest as kernels
 
+    index = index_of(table, owners, sizes.kinds.shape[1])
+    labels, seeds = np.full(len(table), -1, np.int64), np.empty(len(sizes), np.int64)
+    most = int(sizes.kinds.max())
+    random, found, apart = np.array([seed], np.uint64), np.empty(most, np.int64), np.empty(most)
+
+    def take_out(first: int, last: int) -> None:
+        kernels.take_out(index, sizes.kinds, sizes.sequence, first, last, random, found, apart, labels, seeds)
+
+    return take_in_pieces(take_out, sizes, ROWS, labels, seeds, watch)
+
+
+def index_of(table: EncodedTable, owners: NDArray[np.int32], n_buckets: int) -> Index:
+    """The rows as points, every quasi-identifier scaled to its range, with a tree over each bucket."""
+    from tclose.kernels import take_nearest as kernels
+
     order = np.lexsort((hilbert_keys(table, key_bits(table, 63)), owners))
     points = np.stack(
         [axis.coordinates[places[order]] for axis, places in zip(table.axes, table.places, strict=True)], axis=1
     )
-    counts = np.bincount(owners, minlength=sizes.kinds.shape[1])
+    counts = np.bincount(owners, minlength=n_buckets)
     stops = np.cumsum(counts)
     widths = np.array([1 << max((int(count) - 1) // kernels.LEAF, 0).bit_length() for count in counts])
     ends = np.cumsum(2 * widths)
@@ -34,11 +54,4 @@ def take_nearest(
     )  # fmt: skip
     for bucket in range(len(counts)):
         kernels.build(index, bucket)
-    labels, seeds = np.full(len(table), -1, np.int64), np.empty(len(sizes), np.int64)
-    most = int(sizes.kinds.max())
-    random, found, apart = np.array([seed], np.uint64), np.empty(most, np.int64), np.empty(most)
-
-    def take_out(first: int, last: int) -> None:
-        kernels.take_out(index, sizes.kinds, sizes.sequence, first, last, random, found, apart, labels, seeds)
-
-    return take_in_pieces(take_out, sizes, ROWS, labels, seeds, watch)
+    return index

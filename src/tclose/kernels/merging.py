@@ -1,8 +1,12 @@
 """Merge classes that do not hold with their nearest, until all hold (004 section 7).
 
-Classes stand along a Hilbert curve, `LEAF` of them a leaf of a binary tree: node 1 is the root,
-nodes 2 i and 2 i + 1 are below node i. Every class of a node begins at or before `ends[node, axis]`
-and ends at or after `ends[node, n_axes + axis]`; classes only grow, so that stays true.
+Classes stand in the leaves of a binary tree, `LEAF` in each: node 1 is the root, nodes 2 i and
+2 i + 1 are below node i. Every class of a node begins at or before `ends[node, axis]` and ends at
+or after `ends[node, n_axes + axis]`.
+
+A class of s rows that lose L' takes s L - s L' more if it comes to lose L, a line over L; of the
+lines of a node `rises[node, j]` is the lowest at L = j / STEPS. The lowest of several lines is
+concave, so between two steps it is nowhere below the chord.
 """
 
 from __future__ import annotations
@@ -18,10 +22,11 @@ from tclose.kernels.costs import Costs, span_cost
 
 DONE, PAUSED, ASKED = 0, 1, 2
 LEAF = 8
+STEPS = 16
 # What `state` holds between calls: the class under way, how many rows of it are counted, and the verdict on it.
 CLASS, SIZE, VERDICT = range(3)
 # Columns of the table of classes: its rows, where its own begin in `codes`, the class it is merged into (or itself),
-# the next and the last of the classes merged into it, and its place along the curve.
+# the next and the last of the classes merged into it, and its place in the tree.
 ROWS, START, OWNER, NEXT, LAST, PLACE = range(6)
 
 Integers = NDArray[np.int64]
@@ -34,8 +39,9 @@ class Classes(NamedTuple):
     table: Integers  # one row a class, its columns named above
     spans: NDArray[np.int32]  # lowest places, then highest
     loss: Floats  # of a row of the class
-    along: Integers  # the classes along the curve
+    along: Integers  # the classes in the order of the tree
     ends: NDArray[np.int32]
+    rises: Floats
     inside: Integers  # classes still there, of each node
 
 
@@ -47,93 +53,117 @@ class Tally(NamedTuple):
     distinct: Integers  # and how many they are
 
 
+@inner
+def look(classes: Classes, node: int) -> None:
+    """What a node knows of its classes, from these or from the two nodes below it."""
+    n_axes, width = classes.ends.shape[1] // 2, len(classes.ends) // 2
+    ends, rises = classes.ends[node], classes.rises[node]
+    ends[:n_axes], ends[n_axes:] = -1, 2**31 - 1
+    rises[:] = np.inf
+    classes.inside[node] = 0
+    if node < width:
+        for child in range(2 * node, 2 * node + 2):
+            classes.inside[node] += classes.inside[child]
+            for axis in range(n_axes):
+                ends[axis] = max(ends[axis], classes.ends[child, axis])
+                ends[n_axes + axis] = min(ends[n_axes + axis], classes.ends[child, n_axes + axis])
+            for step in range(STEPS + 1):
+                rises[step] = min(rises[step], classes.rises[child, step])
+        return
+    first = (node - width) * LEAF
+    for place in range(first, min(first + LEAF, len(classes.along))):
+        number = classes.along[place]
+        if classes.table[number, OWNER] != number:
+            continue
+        classes.inside[node] += 1
+        for axis in range(n_axes):
+            ends[axis] = max(ends[axis], classes.spans[number, axis])
+            ends[n_axes + axis] = min(ends[n_axes + axis], classes.spans[number, n_axes + axis])
+        for step in range(STEPS + 1):
+            rise = classes.table[number, ROWS] * (step / STEPS - classes.loss[number])
+            rises[step] = min(rises[step], rise)
+
+
 @kernel
 def build(classes: Classes) -> None:
-    """The tree's ends and counts, from the leaves up."""
-    n_axes, width = classes.ends.shape[1] // 2, len(classes.ends) // 2
-    for node in range(2 * width - 1, 0, -1):
-        for axis in range(n_axes):
-            low, high = -1, 2**31 - 1
-            if node >= width:
-                first = (node - width) * LEAF
-                for place in range(first, min(first + LEAF, len(classes.along))):
-                    low = max(low, classes.spans[classes.along[place], axis])
-                    high = min(high, classes.spans[classes.along[place], n_axes + axis])
-            else:
-                for child in range(2 * node, 2 * node + 2):
-                    low = max(low, classes.ends[child, axis])
-                    high = min(high, classes.ends[child, n_axes + axis])
-            classes.ends[node, axis], classes.ends[node, n_axes + axis] = low, high
-        if node >= width:
-            classes.inside[node] = max(min(LEAF, len(classes.along) - (node - width) * LEAF), 0)
-        else:
-            classes.inside[node] = classes.inside[2 * node] + classes.inside[2 * node + 1]
+    """What all nodes know, from the leaves up."""
+    for node in range(len(classes.ends) - 1, 0, -1):
+        look(classes, node)
 
 
 @inner
-def take_off(classes: Classes, number: int) -> None:
-    """Take a class out of the tree."""
+def look_above(classes: Classes, number: int) -> None:
+    """The same for those above one class, which has changed."""
     node = len(classes.ends) // 2 + classes.table[number, PLACE] // LEAF
     while node > 0:
-        classes.inside[node] -= 1
+        look(classes, node)
         node >>= 1
 
 
 @inner
-def joint_loss(span: NDArray[np.int32], other: NDArray[np.int32], costs: Costs, weights: Floats) -> float:
-    """The loss of a row of a class that covers a span and another."""
+def joint_loss(
+    spans: NDArray[np.int32], number: int, others: NDArray[np.int32], other: int, costs: Costs, weights: Floats
+) -> float:
+    """The loss of a row of a class that covers the span of one number and another."""
     total, n_axes = 0.0, len(weights)
     for axis in range(n_axes):
-        low = min(span[axis], other[axis])
-        high = max(span[n_axes + axis], other[n_axes + axis])
+        low = min(spans[number, axis], others[other, axis])
+        high = max(spans[number, n_axes + axis], others[other, n_axes + axis])
         total += weights[axis] * span_cost(costs, axis, low, high)
     return total
 
 
 @inner
-def least_joint_loss(classes: Classes, number: int, node: int, costs: Costs, weights: Floats) -> float:
-    """No union of this class with one of the node loses less; infinite if the node is empty."""
-    if classes.inside[node] == 0:
-        return np.inf
-    return joint_loss(classes.spans[number], classes.ends[node], costs, weights)
+def least_rise(rises: Floats, node: int, loss: float) -> float:
+    """What the classes of a node lose more, at least, if one of them comes to lose this."""
+    step = max(min(int(loss * STEPS), STEPS - 1), 0)
+    low, high = rises[node, step], rises[node, step + 1]
+    return float(max(low + (high - low) * (loss * STEPS - step), 0.0))
 
 
 @kernel
-def nearest(classes: Classes, number: int, costs: Costs, weights: Floats) -> int:
-    """The class whose union with this one adds least to the total cost; -1 if there is none.
+def nearest(classes: Classes, number: int, costs: Costs, weights: Floats) -> tuple[int, int]:
+    """The class whose union with this one adds least to the total cost, -1 if there is none; and the nodes looked at.
 
-    The union of s and s' rows adds (s + s') L - s' L' (and takes off what this class costs, the
-    same for all). That is at least s L, for a union loses no less than its parts; and L is at
-    least that of this class and any node's ends, which every class of the node covers.
+    The union of s and s' rows adds s L + (s' L - s' L') (and takes off what this class costs, the
+    same for all). L is at least L', and at least that of this class and a node's ends, which all
+    classes of the node cover. Of two nodes that which can add less comes first.
     """
+    # Handed on one by one: the arrays of a tuple are reference-counted at each call, which takes as long as all else.
+    table, spans, loss, along, ends, rises, inside = classes
     stack, bounds = np.empty(64, np.int64), np.empty(64, np.float64)
-    width, size = len(classes.ends) // 2, classes.table[number, ROWS]
+    width, size = len(ends) // 2, table[number, ROWS]
     best, least = -1, np.inf
-    top = 1
+    top, looked = 1, 0
     stack[0], bounds[0] = 1, 0.0
     while top > 0:
         top -= 1
         node = stack[top]
-        if bounds[top] >= least:
+        if bounds[top] >= least * (1 - 1e-12):  # bounds and costs of the same are rounded differently
             continue
+        looked += 1
         if node < width:
-            left = size * least_joint_loss(classes, number, 2 * node, costs, weights)
-            right = size * least_joint_loss(classes, number, 2 * node + 1, costs, weights)
-            stack[top], bounds[top] = 2 * node + (left <= right), max(left, right)
-            stack[top + 1], bounds[top + 1] = 2 * node + (left > right), min(left, right)
-            top += 2
+            for child in range(2 * node, 2 * node + 2):
+                bounds[top], stack[top] = np.inf, child
+                if inside[child] > 0:
+                    union = joint_loss(spans, number, ends, child, costs, weights)
+                    bounds[top] = size * union + least_rise(rises, child, union)
+                top += 1
+            if bounds[top - 2] < bounds[top - 1]:
+                stack[top - 2], stack[top - 1] = stack[top - 1], stack[top - 2]
+                bounds[top - 2], bounds[top - 1] = bounds[top - 1], bounds[top - 2]
             continue
         first = (node - width) * LEAF
-        for place in range(first, min(first + LEAF, len(classes.along))):
-            other = classes.along[place]
-            if classes.table[other, OWNER] != other or other == number:
+        for place in range(first, min(first + LEAF, len(along))):
+            other = along[place]
+            if table[other, OWNER] != other or other == number:
                 continue
-            rows = classes.table[other, ROWS]
-            union = joint_loss(classes.spans[number], classes.spans[other], costs, weights)
-            added = (size + rows) * union - rows * classes.loss[other]
+            rows = table[other, ROWS]
+            union = joint_loss(spans, number, spans, other, costs, weights)
+            added = (size + rows) * union - rows * loss[other]
             if added < least:
                 best, least = other, added
-    return best
+    return best, looked
 
 
 @inner
@@ -181,7 +211,7 @@ def holds(tally: Tally, size: int, rules: Rules, scratch: Scratch) -> int:
 def join(classes: Classes, number: int, other: int, costs: Costs, weights: Floats) -> None:
     """Merge another class into this one."""
     n_axes = len(weights)
-    classes.loss[number] = joint_loss(classes.spans[number], classes.spans[other], costs, weights)
+    classes.loss[number] = joint_loss(classes.spans, number, classes.spans, other, costs, weights)
     for axis in range(n_axes):
         classes.spans[number, axis] = min(classes.spans[number, axis], classes.spans[other, axis])
         highest = max(classes.spans[number, n_axes + axis], classes.spans[other, n_axes + axis])
@@ -190,15 +220,16 @@ def join(classes: Classes, number: int, other: int, costs: Costs, weights: Float
     classes.table[classes.table[number, LAST], NEXT] = other
     classes.table[number, LAST] = classes.table[other, LAST]
     classes.table[other, OWNER] = number
-    take_off(classes, other)
+    look_above(classes, other)
+    look_above(classes, number)
 
 
 @kernel
 def advance(
     classes: Classes, codes: NDArray[np.int32], tally: Tally, state: Integers, rules: Rules, scratch: Scratch,
-    costs: Costs, weights: Floats, budget: int,
+    costs: Costs, weights: Floats, k: int, budget: int,
 ) -> int:  # fmt: skip
-    """Go through the classes until all hold, the budget of row visits is spent, or a verdict is needed.
+    """Go through the classes until all hold, the budget is spent, a verdict is needed, or the tree is half empty.
 
     `state` and `tally` carry what is under way from call to call. A class that grows is not
     counted anew: a step asks for the rows that join, the values that occur, and a search.
@@ -214,7 +245,7 @@ def advance(
             budget -= state[SIZE] * codes.shape[1]
         verdict = state[VERDICT]
         if verdict == ASK:
-            verdict = holds(tally, state[SIZE], rules, scratch)
+            verdict = holds(tally, state[SIZE], rules, scratch) if state[SIZE] >= k else NO
             budget -= tally.distinct.sum()
             if verdict == ASK:
                 return ASKED
@@ -224,14 +255,14 @@ def advance(
             state[CLASS] += 1
             state[SIZE] = 0
         else:
-            other = nearest(classes, number, costs, weights)
-            budget -= 1000
+            other, looked = nearest(classes, number, costs, weights)
+            budget -= 40 * looked
             if other < 0:
                 return DONE
             count(classes, other, codes, tally)
             budget -= classes.table[other, ROWS] * codes.shape[1]
             join(classes, number, other, costs, weights)
             state[SIZE] = classes.table[number, ROWS]
-        if budget < 0:
+        if budget < 0 or 2 * classes.inside[1] < len(classes.along):
             return PAUSED
     return DONE
