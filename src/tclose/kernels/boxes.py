@@ -91,9 +91,7 @@ def spans_of(space: Space, low: Places, high: Places, spans: Floats) -> float:
 
 
 @inner
-def loss_beyond(
-    space: Space, row: int, low: Places, high: Places, spans: Floats, loss: float
-) -> float:
+def loss_beyond(space: Space, row: int, low: Places, high: Places, spans: Floats, loss: float) -> float:
     """The loss if the row is in it too, given what `spans_of` found: only axes on which it lies outside add to that."""
     total = loss
     for axis in range(len(low)):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.compile import kernel
+from tclose.kernels.compile import kernel, once
 from tclose.kernels.sorting import sort_codes
 
 NO, YES, ASK = 0, 1, 2
@@ -50,7 +50,7 @@ class Scratch(NamedTuple):
     touched: NDArray[np.int32]
 
 
-@kernel
+@once
 def count_side(
     rows: NDArray[np.int32], start: int, stop: int, axis: int, cut: int, left: bool, column: int, scratch: Scratch
 ) -> tuple[int, int]:
@@ -68,7 +68,7 @@ def count_side(
     return distinct, size
 
 
-@kernel
+@once
 def line_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> tuple[int, int]:
     """a and b with sum over edges e of width(e) |n c(e) - s N(e)| = n a - s b.
 
@@ -107,7 +107,7 @@ def line_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, si
     return a, b
 
 
-@kernel
+@once
 def tree_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> tuple[int, int]:
     """a and b with sum over nodes of weight |n c(node) - s N(node)| = n a - s b.
 
@@ -141,7 +141,7 @@ def tree_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, si
     return a, b
 
 
-@kernel
+@once
 def within(a: int, b: int, n: int, s: int, over: int, under: int, denominator: int) -> int:
     """Is (n a - s b) / (n s denominator) <= over / under?
 
@@ -165,7 +165,7 @@ def within(a: int, b: int, n: int, s: int, over: int, under: int, denominator: i
     return YES if exact <= 0 else NO
 
 
-@kernel
+@once
 def largest_sum(scratch: Scratch, distinct: int, places: int) -> int:
     """The sum of the `places` largest counts, the next largest found in each pass."""
     total, before, before_at = 0, 2**62, -1
@@ -180,7 +180,7 @@ def largest_sum(scratch: Scratch, distinct: int, places: int) -> int:
     return total
 
 
-@kernel
+@once
 def diverse(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> int:
     """Is the counted class as diverse as asked? An entropy too near its bound is not decided here."""
     table, counts, touched = rules.table[attribute], scratch.counts, scratch.touched

@@ -51,7 +51,7 @@ def once(function: Function) -> Function:
     Whatever a function calls is compiled again within it. For what is long and called in one place
     only, that doubles the time, at every level of calls.
     """
-    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, inline="always")
+    return _compiled(function, inline="always")
 
 
 def _compiled(function: Function, **options: bool | str) -> Function:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.closeness import ASK, NO, YES, Rules, Scratch, judge
-from tclose.kernels.compile import inner, kernel
+from tclose.kernels.compile import inner, kernel, once
 from tclose.kernels.costs import Costs, span_cost
 
 DONE, PAUSED, ASKED = 0, 1, 2
@@ -70,7 +70,7 @@ def build(classes: Classes) -> None:
             classes.inside[node] = classes.inside[2 * node] + classes.inside[2 * node + 1]
 
 
-@inner
+@once
 def take_off(classes: Classes, number: int) -> None:
     """Take a class out of the tree."""
     node = len(classes.ends) // 2 + classes.table[number, PLACE] // LEAF
@@ -98,7 +98,7 @@ def least_joint_loss(classes: Classes, number: int, node: int, costs: Costs, wei
     return joint_loss(classes.spans[number], classes.ends[node], costs, weights)
 
 
-@kernel
+@once
 def nearest(classes: Classes, number: int, costs: Costs, weights: Floats) -> int:
     """The class whose union with this one adds least to the total cost; -1 if there is none.
 
@@ -153,7 +153,7 @@ def count(classes: Classes, number: int, codes: NDArray[np.int32], tally: Tally)
         part = classes.table[part, NEXT]
 
 
-@inner
+@once
 def clear(tally: Tally) -> None:
     """Begin anew."""
     for attribute in range(len(tally.distinct)):
@@ -162,7 +162,7 @@ def clear(tally: Tally) -> None:
         tally.distinct[attribute] = 0
 
 
-@inner
+@once
 def holds(tally: Tally, size: int, rules: Rules, scratch: Scratch) -> int:
     """NO, YES or ASK: is the class in the tally, of so many rows, close and diverse?"""
     verdict = YES
@@ -177,7 +177,7 @@ def holds(tally: Tally, size: int, rules: Rules, scratch: Scratch) -> int:
     return verdict
 
 
-@kernel
+@once
 def join(classes: Classes, number: int, other: int, costs: Costs, weights: Floats) -> None:
     """Merge another class into this one."""
     n_axes = len(weights)
