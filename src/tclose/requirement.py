@@ -180,7 +180,10 @@ class Requirement:
             for column, part in _parts(attribute, row):
                 row[column] = sum(map(len, data))
                 data.append(part)
-        return columns.Rules(self.n, table, entropy, np.concatenate(data, dtype=np.int64))
+        joints = np.flatnonzero(table[:, columns.FORM] == columns.PRODUCT)
+        return columns.Rules(
+            self.n, table, entropy, np.concatenate(data, dtype=np.int64), joints if len(joints) else None
+        )
 
     def scratch(self) -> Scratch:
         """Room for the kernels to count in."""

@@ -50,7 +50,7 @@ def test_a_class_without_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     stop_compiling(monkeypatch)
     for seed, piece, rows in cases(range(15)):
         found = searched(seed, piece, rows)
-        n_axes = len(piece.table.axes)
+        n_axes, scratch = len(piece.table.axes), found.tools.scratch
         low, high = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32)
         for row in range(len(piece.table)):
             moving.without(piece.task.space, found.classes, row, low, high)
@@ -61,14 +61,10 @@ def test_a_class_without_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
             for minus, plus in ((row, -1), (-1, -1), (row, (row + 1) % len(piece.table))):
                 left = set(np.flatnonzero(found.labels == own).tolist()) - {minus} | {plus} - {-1}
                 if left and (plus < 0 or found.labels[plus] != own):
-                    close = moving.stays_close(
-                        piece.task, found.classes, own, minus, plus, found.members, found.tools.scratch
-                    )
+                    close = moving.stays_close(piece.task, found.classes, own, minus, plus, found.members, scratch)
                     assert close == rows.close(frozenset(left))
             if other != own:
-                close = moving.stays_close(
-                    piece.task, found.classes, other, -1, row, found.members, found.tools.scratch
-                )
+                close = moving.stays_close(piece.task, found.classes, other, -1, row, found.members, scratch)
                 assert close == rows.close(frozenset([*np.flatnonzero(found.labels == other).tolist(), row]))
 
 

@@ -8,12 +8,14 @@ several asks for a transport problem to be solved, of s and m places at most.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core import types
 from numpy.typing import NDArray
 
-from tclose.kernels.compile import inner, kernel
+from tclose.kernels.compile import by_types, inner, kernel, once
 from tclose.kernels.sorting import sort_codes
 from tclose.kernels.transport import NEAR, carry, match_near
 
@@ -45,6 +47,7 @@ class Rules(NamedTuple):
     table: Integers  # one row an attribute, its columns named above
     entropy: NDArray[np.float64]  # log l, negative where not asked
     data: Integers
+    joints: Integers | None  # the places of joints; None where there are none: then their transport is not compiled
 
 
 class Scratch(NamedTuple):
@@ -54,7 +57,7 @@ class Scratch(NamedTuple):
     touched: NDArray[np.int32]
 
 
-@kernel
+@once
 def count_side(
     rows: NDArray[np.int32], start: int, stop: int, axis: int, cut: int, left: bool, column: int, scratch: Scratch
 ) -> tuple[int, int]:
@@ -72,7 +75,7 @@ def count_side(
     return distinct, size
 
 
-@kernel
+@once
 def line_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> tuple[int, int]:
     """a and b with sum over edges e of width(e) |n c(e) - s N(e)| = n a - s b.
 
@@ -111,7 +114,7 @@ def line_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, si
     return a, b
 
 
-@kernel
+@once
 def tree_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> tuple[int, int]:
     """a and b with sum over nodes of weight |n c(node) - s N(node)| = n a - s b.
 
@@ -145,7 +148,7 @@ def tree_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, si
     return a, b
 
 
-@kernel
+@once
 def within(a: int, b: int, n: int, s: int, over: int, under: int, denominator: int) -> int:
     """Is (n a - s b) / (n s denominator) <= over / under?
 
@@ -211,7 +214,19 @@ def product_within(rules: Rules, attribute: int, scratch: Scratch, size: int) ->
     return YES if carry(costs, supply, need, denominator, limit, flows, rises, falls) == NEAR else NO
 
 
-@kernel
+def _product_close(rules: Any, attribute: Any, scratch: Any, size: Any) -> Callable[..., int]:
+    if isinstance(rules.types[rules.fields.index("joints")], types.NoneType):
+        return lambda rules, attribute, scratch, size: ASK
+    return lambda rules, attribute, scratch, size: product_within(rules, attribute, scratch, size)
+
+
+@by_types(_product_close)
+def product_close(rules: Rules, attribute: int, scratch: Scratch, size: int) -> int:
+    """The same, where there are joints: transport takes long to compile, and few tables have any."""
+    return product_within(rules, attribute, scratch, size)
+
+
+@once
 def largest_sum(scratch: Scratch, distinct: int, places: int) -> int:
     """The sum of the `places` largest counts, the next largest found in each pass."""
     total, before, before_at = 0, 2**62, -1
@@ -226,7 +241,7 @@ def largest_sum(scratch: Scratch, distinct: int, places: int) -> int:
     return total
 
 
-@kernel
+@once
 def diverse(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> int:
     """Is the counted class as diverse as asked? An entropy too near its bound is not decided here."""
     table, counts, touched = rules.table[attribute], scratch.counts, scratch.touched
@@ -263,7 +278,7 @@ def judge(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: i
     if answer != NO and table[FORM] == OTHER:
         answer = ASK
     elif answer != NO and table[FORM] == PRODUCT:
-        close = product_within(rules, attribute, scratch, size)
+        close = product_close(rules, attribute, scratch, size)
         answer = NO if close == NO else max(answer, close)
     elif answer != NO and table[FORM] != NONE:
         if table[FORM] == LINE:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba import extending
 from numba.core import types
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -51,7 +52,21 @@ def once(function: Function) -> Function:
     Whatever a function calls is compiled again within it. For what is long and called in one place
     only, that doubles the time, at every level of calls.
     """
-    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, inline="always")
+    return _compiled(function, inline="always")
+
+
+def by_types(choose: Callable[..., Callable[..., Any]]) -> Callable[[Function], Function]:
+    """Kernels that call this function are compiled with the one that `choose` gives for the types of its arguments.
+
+    So what one type does not need is not compiled for it. Called from Python it stays as it is.
+    """
+
+    def mark(function: Function) -> Function:
+        overload: Any = extending.overload
+        overload(function, strict=False)(choose)
+        return function
+
+    return mark
 
 
 def _compiled(function: Function, **options: bool | str) -> Function:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.closeness import ASK, NO, YES, Rules, Scratch, holds
-from tclose.kernels.compile import inner, kernel
+from tclose.kernels.compile import kernel, once
 from tclose.kernels.costs import IS_TREE, Costs, span_cost
+from tclose.kernels.sorting import sort_codes
 
 DONE, PAUSED, ASKED = 0, 1, 2
 # What `state` holds between calls.
@@ -29,7 +30,7 @@ class Room(NamedTuple):
     rows_from: Integers
 
 
-@inner
+@once
 def axis_order(rows: Rows, start: int, stop: int, costs: Costs) -> tuple[NDArray[np.int64], Rows]:
     """The axes on which the class is not a single place, widest first, and the lowest and highest places."""
     n_axes = len(costs.table)
@@ -57,7 +58,7 @@ def axis_order(rows: Rows, start: int, stop: int, costs: Costs) -> tuple[NDArray
     return order[:found], ends
 
 
-@inner
+@once
 def count_places(rows: Rows, start: int, stop: int, axis: int, low: int, high: int, room: Room) -> int:
     """The distinct places of the class on an axis, ascending, with their counts; returns how many."""
     size = stop - start
@@ -75,7 +76,7 @@ def count_places(rows: Rows, start: int, stop: int, axis: int, low: int, high: i
     values = np.empty(size, np.int32)
     for row in range(size):
         values[row] = rows[start + row, axis]
-    values.sort()
+    sort_codes(values, size)
     for row in range(size):
         if row == 0 or values[row] != values[row - 1]:
             room.places[found] = values[row]
@@ -85,7 +86,7 @@ def count_places(rows: Rows, start: int, stop: int, axis: int, low: int, high: i
     return found
 
 
-@inner
+@once
 def median_cuts(
     rows: Rows, start: int, stop: int, axis: int, low: int, high: int, k: int, costs: Costs, room: Room
 ) -> tuple[int, int]:
@@ -112,7 +113,7 @@ def median_cuts(
     return between, anywhere
 
 
-@inner
+@once
 def divide(rows: Rows, index: Integers, start: int, stop: int, axis: int, cut: int, room: Room) -> int:
     """Bring the rows up to the cut before the others, both in order; returns where the others begin."""
     left, right = start, 0

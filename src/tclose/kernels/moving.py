@@ -193,7 +193,7 @@ def try_move(
     return -1
 
 
-@inner
+@once
 def alike(task: Task, row: int, other: int) -> bool:
     """Whether two rows have the same sensitive values."""
     same, rows = True, task.space.rows
