@@ -1,8 +1,8 @@
 """What `tight` loses beside all other methods, how long it takes, and which of its aims are met.
 
-TCLOSE_TABLES chooses tables (names of `benchmarks.tables`, commas between; none for no table). TCLOSE_BEST_SECONDS
-gives effort `best` so many seconds on each of the twelve Adult cells; without it that effort is left out.
-TCLOSE_LARGE=1 adds 500,000 and 1,000,000 census rows.
+TCLOSE_TABLES chooses tables (names of `benchmarks.tables`, commas between; none for no table), and TCLOSE_METHODS the
+methods beside it; the aims need sabre-knn and mondrian. TCLOSE_BEST_SECONDS gives effort `best` so many seconds on each
+of the twelve Adult cells; without it that effort is left out. TCLOSE_LARGE=1 adds 500,000 and 1,000,000 census rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tclose.algorithms.tight import Tight
 
 FAST, BALANCED, BEST = "tight fast", "tight balanced", "tight best"
 THRESHOLDS = ("0.1", "0.15", "0.2", "0.35")
-OTHERS = tuple(name for name in REGISTRY if name != "tight")
+OTHERS = tuple(name for name in os.environ.get("TCLOSE_METHODS", ",".join(REGISTRY)).split(",") if name != "tight")
 TWELVE = ("adult-occupation", "adult-education", "adult-salary")
 NAMES = (*TWELVE, "adult-seven", "nist", "census", "hospital", "diabetes")
 ORDERED = ("adult-education", "nist", "census")
