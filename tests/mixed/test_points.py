@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
 import pytest
 
 from tclose.datasets import hospital
-from tclose.distances import Equal, Form, Line, Matrix, Tree
+from tclose.distances import Equal, Line, Matrix, Tree
 from tclose.encode import encode
 from tclose.frames import read
 from tclose.mixed import points as module
-from tclose.mixed.points import Cells, Points, as_columns, as_points, first_component
+from tclose.mixed.points import Cells, Form, Points, as_columns, as_points, first_component, forms_of
+from tclose.testing import AWKWARD
 from tests.algorithms.test_mondrian import random_case
 from tests.oracles import sabre as oracle
 from tests.sabre.random_domains import hierarchy_of, random_tree
@@ -84,7 +86,7 @@ def test_the_component_has_the_largest_variance(seed: int) -> None:
     table, _ = random_case(seed)
     cells = Cells.of(table)
     columns = np.concatenate(
-        [dense(as_columns(domain.form))[codes] for domain, codes in zip(table.domains, table.codes, strict=True)],
+        [dense(as_columns(form))[codes] for form, codes in zip(forms_of(table.domains), table.codes, strict=True)],
         axis=1,
     )
     centred = columns - columns.mean(axis=0)
@@ -102,3 +104,15 @@ def test_of_many_columns_those_of_largest_variance_count(monkeypatch: pytest.Mon
     some = first_component(table, cells)[cells.of_row]
     assert 0 < np.corrcoef(whole, some)[0, 1] < 1
     assert some.var() <= whole.var() + 1e-12
+
+
+def test_a_joint_adds_nothing() -> None:
+    """Its columns are there already, and its combinations are no points."""
+    case = next(case for case in AWKWARD if case.name == "a joint")
+    frame, schema = case.make()
+    table = encode(read(frame), schema)
+    without = replace(table, domains=table.domains[:-1], codes=table.codes[:-1])
+    joint, single = Cells.of(table), Cells.of(without)
+    assert (joint.of_row == single.of_row).all()
+    assert (joint.codes == single.codes).all()
+    assert first_component(table, joint).tolist() == first_component(without, single).tolist()

@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tclose.distances import Equal, Form, Line, Matrix, Tree
+from tclose.distances import Equal, Line, Matrix, Tree
 from tclose.encode import Domain
 from tclose.mixed.groups import in_order
-from tclose.mixed.ranks import far_at_most, groups_asked, least_groups, nested, value_order
+from tclose.mixed.ranks import Form, far_at_most, groups_asked, least_groups, nested, value_order
 from tclose.requirement import Attribute
 from tests.algorithms.test_mondrian import random_case
 from tests.oracles.mixed import farthest_bound

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from tclose.distances import Product
 from tclose.encode import EncodedTable
 from tclose.errors import SchemaError
 from tclose.forming.farthest import take_farthest
@@ -119,7 +120,7 @@ def _by_rank(table: EncodedTable, requirement: Requirement) -> list[Way]:
     asked = [
         (place, groups_asked(attribute, np.bincount(table.codes[place], minlength=attribute.domain.size)))
         for place, attribute in enumerate(requirement.attributes)
-        if attribute.t is not None
+        if attribute.t is not None and not isinstance(attribute.domain.form, Product)
     ]
     asked.sort(key=lambda each: -each[1])
 

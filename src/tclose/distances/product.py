@@ -86,11 +86,6 @@ class Product:
         return linkage(self.costs)
 
     @property
-    def distances(self) -> NDArray[np.float64]:
-        """The ground distances as floats, for searching."""
-        return self.costs / self.denominator
-
-    @property
     def size(self) -> int:
         """The number of combinations."""
         return len(self.costs)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tclose.encode import EncodedTable
 from tclose.forming.stages import Watch
-from tclose.mixed.points import Cells, Points, as_points
+from tclose.mixed.points import Cells, Points, as_points, forms_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -42,7 +42,7 @@ class Space:
     @classmethod
     def of(cls, table: EncodedTable, cells: Cells) -> Space:
         """Those of a table."""
-        points = tuple(as_points(domain.form) for domain in table.domains)
+        points = tuple(map(as_points, forms_of(table.domains)))
         return cls(points, cells.codes, cells.rows.astype(np.float64))
 
     def some(self, cells: Integers, rows: Floats) -> Space:

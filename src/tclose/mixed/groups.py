@@ -43,7 +43,7 @@ def spread(counts: Integers, n_classes: int) -> ClassSizes:
     --------
     >>> sizes = spread(np.array([3, 5, 4]), 3)
     >>> sizes.kinds[sizes.sequence].tolist()
-    [[1, 2, 2], [1, 2, 1], [1, 1, 1]]
+    [[1, 2, 1], [1, 2, 1], [1, 1, 2]]
     """
     taken = np.tile(counts // n_classes, (n_classes, 1))
     groups = np.repeat(np.arange(len(counts)), counts % n_classes)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Form, Line, Tree
-from tclose.encode import EncodedTable
+from tclose.distances import Line, Matrix, Product, Tree
+from tclose.encode import Domain, EncodedTable
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Form = Line | Tree | Matrix
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Rows with the same sensitive values are one cell.
+    """Rows with the same sensitive values are one cell; a joint of several attributes adds nothing to them.
 
     Attributes
     ----------
@@ -37,12 +38,13 @@ class Cells:
     def of(cls, table: EncodedTable) -> Cells:
         """The cells of a table; one, if nothing is sensitive."""
         of_row, size = np.zeros(len(table), np.int64), 1
-        for domain, codes in zip(table.domains, table.codes, strict=True):
-            values, of_row = np.unique(of_row * domain.size + codes, return_inverse=True)
+        single = forms_of(table.domains)
+        for form, codes in zip(single, table.codes, strict=False):
+            values, of_row = np.unique(of_row * form.size + codes, return_inverse=True)
             size = len(values)
         firsts = np.empty(size, np.int64)
         firsts[of_row[::-1]] = np.arange(len(table))[::-1]
-        columns = [codes[firsts] for codes in table.codes]
+        columns = [codes[firsts] for codes in table.codes[: len(single)]]
         codes = np.stack(columns, axis=1) if columns else np.zeros((size, 0), np.int32)
         return cls(codes, of_row, np.bincount(of_row, minlength=size))
 
@@ -85,6 +87,11 @@ class Points:
         return np.asarray((self.coordinates**2).sum(axis=1), np.float64)
 
 
+def forms_of(domains: Sequence[Domain]) -> list[Form]:
+    """The distances of the attributes themselves, which come before their joints."""
+    return [domain.form for domain in domains if not isinstance(domain.form, Product)]
+
+
 def as_points(form: Form) -> Points:
     """Points whose Euclidean distances are those of the form, so that clusters can have means.
 
@@ -92,8 +99,8 @@ def as_points(form: Form) -> Points:
     common ancestor)^2 / height^2. The ways from two leaves up to that ancestor are disjoint, and
     along each way (height(parent)^2 - height(node)^2) / 2 adds up to half of it: every node gets
     a dimension, in which all leaves below it have the root of its term. The equal distance is a
-    hierarchy of height 1. A matrix or a joint need not be Euclidean: it gets the points of classical
-    scaling, which are exact where it is.
+    hierarchy of height 1. A matrix need not be Euclidean: it gets the points of classical scaling,
+    which are exact where it is.
     """
     if isinstance(form, Line):
         scaled = (form.positions - form.positions[:1]) / form.span
@@ -132,7 +139,7 @@ def first_component(table: EncodedTable, cells: Cells) -> Floats:
     Its sign is that which makes its largest coefficient positive. Of more than `MOST_COLUMNS`
     columns those of largest variance count.
     """
-    columns = [as_columns(domain.form) for domain in table.domains]
+    columns = [as_columns(form) for form in forms_of(table.domains)]
     starts = np.cumsum([0, *(each.size for each in columns)])
     shares = cells.rows / cells.rows.sum()
     pieces = list(_pieces(columns, starts, cells))

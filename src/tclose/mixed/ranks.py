@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Form, Line, Matrix, Product, Tree
+from tclose.distances import Line, Matrix, Product, Tree
 from tclose.encode import EncodedTable
 from tclose.mixed.groups import in_order
 from tclose.requirement import Attribute, Requirement
@@ -16,6 +16,7 @@ from tclose.sabre.buckets import join_values
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Form = Line | Tree | Matrix
 MOST_GROUPS = 4096  # of one attribute
 
 
@@ -73,7 +74,7 @@ def _from_ends(x: Floats, stops: Integers, starts: Integers, ends: Integers, fir
 
 
 def _across(
-    form: Tree | Matrix | Product, order: Integers, stops: Integers, starts: Integers, ends: Integers, first: Integers,
+    form: Tree | Matrix, order: Integers, stops: Integers, starts: Integers, ends: Integers, first: Integers,
     last: Integers,
 ) -> Floats:  # fmt: skip
     """The largest distance within a group times its rows but for those of its rarest value."""
@@ -86,9 +87,9 @@ def _across(
     return costs
 
 
-def _apart(form: Tree | Matrix | Product, values: Integers) -> float:
+def _apart(form: Tree | Matrix, values: Integers) -> float:
     """The largest distance between two of these values; those of a tree are in the order of its leaves."""
-    if not isinstance(form, Tree):
+    if isinstance(form, Matrix):
         return float(form.distances[np.ix_(values, values)].max())
     ways = [form.paths[value][form.paths[value] >= 0] for value in (values[0], values[-1])]
     return float(form.weights[np.setxor1d(*ways)].sum() / form.denominator)
@@ -96,12 +97,14 @@ def _apart(form: Tree | Matrix | Product, values: Integers) -> float:
 
 def groups_asked(attribute: Attribute, counts: Integers) -> int:
     """The fewest groups, by doubling and then halving the step, with which a class is surely close; 1 if none are."""
+    form = attribute.domain.form
     assert attribute.t is not None
+    assert not isinstance(form, Product)
     t = float(attribute.t)
     most = min(int(counts.sum()) // 2, MOST_GROUPS)
 
     def close(n_groups: int) -> bool:
-        return far_at_most(attribute.domain.form, counts, n_groups) <= t + 1e-12
+        return far_at_most(form, counts, n_groups) <= t + 1e-12
 
     high = 1
     while high < most and not close(high):
@@ -141,7 +144,9 @@ def nested(table: EncodedTable, requirement: Requirement, asked: Sequence[tuple[
         codes = table.codes[attribute]
         counts = np.bincount(codes, minlength=table.domains[attribute].size)
         ranks = np.zeros(len(counts), np.int64)
-        order = value_order(table.domains[attribute].form, counts)
+        form = table.domains[attribute].form
+        assert not isinstance(form, Product)
+        order = value_order(form, counts)
         ranks[order] = np.arange(len(order))
         along = np.lexsort((ranks[codes], owners))
         sizes = np.bincount(owners)
