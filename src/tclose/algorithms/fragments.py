@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from tclose.encode import EncodedTable
+from tclose.forming.starts import or_start
 from tclose.fragments.search import Search
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
@@ -76,7 +77,4 @@ class Fragments:
         search = Search(table, requirement, int(rng.integers(2**63)), control)
         search.run(self.bold)
         facts = {} if search.complete else {"stopped_early": True}
-        known = np.inf if start is None else table.loss(start.labels)
-        if start is not None and known <= search.least and requirement.holds_in_all(table, start.labels):
-            return replace(start, facts=start.facts | facts)
-        return Partition(search.best, facts=facts)
+        return or_start(Partition(search.best, facts=facts), search.least, start, table, requirement)

@@ -13,6 +13,7 @@ from tclose.forming.merge import merge
 from tclose.forming.nearest import take_nearest
 from tclose.forming.sizes import ClassSizes, halve
 from tclose.forming.stages import Stage
+from tclose.forming.starts import or_start
 from tclose.fragments.space import Space
 from tclose.fragments.split import fragment
 from tclose.partition import Control, Partition
@@ -65,10 +66,8 @@ class FragmentsStrict:
         requirement.check_whole(table)
         labels, is_whole = _classes(table, requirement, int(rng.integers(2**63)), control)
         facts = {} if is_whole else {"stopped_early": True}
-        is_better = start is not None and table.loss(start.labels) <= table.loss(labels)
-        if start is not None and is_better and requirement.holds_in_all(table, start.labels):
-            return replace(start, facts=start.facts | facts)
-        return Partition(labels, facts=facts)
+        loss = table.loss(labels) if start is not None else 0.0
+        return or_start(Partition(labels, facts=facts), loss, start, table, requirement)
 
 
 def _classes(

@@ -12,6 +12,7 @@ from tclose.encode import EncodedTable
 from tclose.forming.merge import merge
 from tclose.forming.nearest import take_nearest
 from tclose.forming.stages import Stage
+from tclose.forming.starts import or_start
 from tclose.mixed.groups import Groups
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
@@ -50,9 +51,7 @@ def partition(
             best, least = labels, loss
         control.report(loss=least, done=stage.end)
     facts = {} if complete else {"stopped_early": True}
-    if start is not None and table.loss(start.labels) <= least and requirement.holds_in_all(table, start.labels):
-        return replace(start, facts=start.facts | facts)
-    return Partition(best, facts=facts)
+    return or_start(Partition(best, facts=facts), least, start, table, requirement)
 
 
 def _stages(control: Control, n_ways: int) -> Iterator[tuple[int, Stage]]:

@@ -17,6 +17,7 @@ from tclose.errors import SchemaError
 from tclose.forming.merge import merge
 from tclose.forming.sizes import ClassSizes
 from tclose.forming.stages import Stage, Watch
+from tclose.forming.starts import or_start
 from tclose.partition import Control, Partition
 from tclose.requirement import Attribute, Requirement
 from tclose.sabre.buckets import Bound, Buckets, bucketize
@@ -115,9 +116,7 @@ def partition(
             best, least = labels, loss
         control.report(loss=least if len(plans) > 1 else None, done=(number + 1) / len(plans))
     facts = {} if complete else {"stopped_early": True}
-    if start is not None and table.loss(start.labels) <= least and requirement.holds_in_all(table, start.labels):
-        return replace(start, facts=start.facts | facts)
-    return Partition(best, facts=facts)
+    return or_start(Partition(best, facts=facts), least, start, table, requirement)
 
 
 def _carry_out(
