@@ -90,3 +90,14 @@ def test_all_classes_against_the_definition() -> None:
         assert requirement.holds_in_all(table, labels) == held
         verdicts.append(held)
     assert 5 < sum(verdicts) < 55
+
+
+def test_without_sensitive_attributes_k_alone_is_asked() -> None:
+    table, requirement = two_halves()
+    rows = np.arange(40)
+    assert requirement.holds_in_all(table, rows // 2)
+    assert not requirement.holds_in_all(table, np.minimum(rows, 1))
+    start = run(REGISTRY["mondrian"](), table, requirement)
+    for name in ("tight", "sabre-ak"):
+        found = run(REGISTRY[name](), table, requirement, start)
+        assert table.loss(found.labels) <= table.loss(start.labels)

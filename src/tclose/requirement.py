@@ -127,7 +127,9 @@ class Requirement:
         if sizes.min() < self.k:
             return False
         order, starts = np.argsort(labels, kind="stable"), np.concatenate([[0], np.cumsum(sizes)])
-        rows = np.stack([codes[order] for codes in table.codes], axis=1)
+        rows = np.empty((len(labels), len(table.codes)), np.int32)
+        for column, codes in zip(rows.T, table.codes, strict=True):
+            column[:] = codes[order]
         verdicts = np.empty(len(sizes), np.int8)
         judge_classes(rows, starts, self.rules(), self.scratch(), verdicts)
         asked = np.flatnonzero(verdicts == ASK)
