@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from tclose import datasets
-from tclose.datasets import CENSUS_SCHEMA, HOSPITAL_SCHEMA, LABS, PROFILES, census, hospital
+from tclose.datasets import people as datasets
+from tclose.datasets.people import CENSUS_SCHEMA, HOSPITAL_SCHEMA, LABS, PROFILES, census, hospital
 from tclose.schema import Schema
 
 Maker = Callable[..., tuple[pl.DataFrame, Schema]]

@@ -19,6 +19,10 @@ class TableError(TcloseError):
     """The table cannot be read, or does not fit its schema."""
 
 
+class SizeError(TableError):
+    """The table is too large for the method that was chosen; the message says what would work."""
+
+
 class InfeasibleError(TcloseError):
     """No release meets the requirement, or only a useless one does."""
 

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from tclose.algorithms import DEFAULT, Algorithm, find
+from tclose.capable import check_capable
 from tclose.columns import Reader
 from tclose.encode import EncodedTable, encode_rows, select_rows
 from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
@@ -90,11 +91,11 @@ def anonymize(
     tell = progress or (lambda stage, loss, done: None)
     algorithm = find(method)
     if schema is not None:
-        _check_capable(algorithm, schema)
+        check_capable(algorithm, schema)
     with _stage("read", seconds, tell):
         schema, source = _taken_in(df, schema, keys)
         digest = source.digest()
-    _check_capable(algorithm, schema)
+    check_capable(algorithm, schema)
     seed = secrets.randbits(63) if seed is None else seed
     with _stage("encode", seconds, tell):
         selected, rows = select_rows(source, schema)
@@ -180,54 +181,6 @@ def _taken_in(df: Any, schema: Schema | None, keys: dict[str, Any]) -> tuple[Sch
     check_keywords(keys)
     source = read(df, keys.get("delimiter", ","), keys.get("encoding", "utf-8"))
     return infer_schema(source, keys), source
-
-
-def _check_capable(algorithm: Algorithm, schema: Schema) -> None:
-    """Refuse a schema that asks for more than the method guarantees."""
-    asked = {"k"}
-    for column in schema.unprotected:
-        raise SchemaError(
-            f"[sensitive.{column}] asks neither t nor l, so nothing would protect it. "
-            "Give it one, or name the column in `keep`."
-        )
-    for joint in schema.joint:
-        asked.add("t")
-        if "joint" not in algorithm.distances:
-            raise SchemaError(f"'{algorithm.name}' does not know joints ('{joint.name}'). Use '{DEFAULT}'.")
-    for sensitive in schema.sensitive:
-        asked |= {"t"} if sensitive.t is not None else set()
-        asked |= {"l"} if sensitive.l is not None else set()
-        if sensitive.t is not None and sensitive.distance not in algorithm.distances:
-            raise SchemaError(f"'{algorithm.name}' does not know distance {sensitive.distance} ('{sensitive.column}').")
-    if asked - algorithm.guarantees:
-        lacking = ", ".join(sorted(asked - algorithm.guarantees))
-        raise SchemaError(
-            f"'{algorithm.name}' does not guarantee {lacking}, which the schema asks. Use another method."
-        )
-    first = getattr(algorithm, "first", None)  # SABRE's option that names a column
-    with_t = [sensitive.column for sensitive in schema.sensitive if sensitive.t is not None]
-    with_t += [joint.name for joint in schema.joint]
-    if first is not None and first not in with_t:
-        allowed = f"Allowed: {', '.join(repr(column) for column in with_t)}." if with_t else "The schema has none."
-        raise SchemaError(
-            f"'{algorithm.name}': option 'first' is '{first}', which is not a sensitive attribute with a t. {allowed}"
-        )
-    if len(schema.sensitive) > 1 and not algorithm.several_sensitive:
-        raise SchemaError(
-            f"'{algorithm.name}' takes one sensitive attribute, and the schema has {len(schema.sensitive)}."
-        )
-    if algorithm.needs_levels and schema.without_levels:
-        raise SchemaError(_lacking_hierarchies(algorithm.name, schema.without_levels))
-
-
-def _lacking_hierarchies(method: str, columns: tuple[str, ...]) -> str:
-    tables = " and ".join(f"[quasi.{column}]" for column in columns)
-    if len(columns) == 1:
-        what = f"Column '{columns[0]}' is a quasi-identifier without a hierarchy, and '{method}' needs one"
-        return f"{what}. Give {tables} a hierarchy, or use '{DEFAULT}'."
-    names = " and ".join(f"'{column}'" for column in columns)
-    what = f"Columns {names} are quasi-identifiers without a hierarchy, and '{method}' needs one for each"
-    return f"{what}. Give {tables} hierarchies, or use '{DEFAULT}'."
 
 
 def _useless(

@@ -20,15 +20,18 @@ import numpy as np
 import polars as pl
 
 from tclose.algorithms import Algorithm
+from tclose.capable import check_capable
 from tclose.datasets import census, hospital
 from tclose.encode import EncodedTable, encode, select_rows
-from tclose.errors import InfeasibleError, TableError
+from tclose.errors import InfeasibleError, SchemaError, SizeError, TableError
 from tclose.frames import Source, read
 from tclose.partition import Control, Partition
 from tclose.recode import recode
 from tclose.requirement import Requirement
 from tclose.schema import Schema
 from tclose.verify import verify
+
+SMALL = 12  # rows that no method may find too many
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ def check_method(method: Algorithm, case: Case) -> None:
 
     Each row in exactly one class; the release passes the verifier; inputs unchanged; the same
     seed gives the same classes; no column or row number is added; nothing is printed or warned.
+    A method for small tables may refuse those of more than twelve rows, with SizeError.
     """
     frame, schema = case.make()
     if not _is_for(method, schema):
@@ -70,6 +74,15 @@ def check_method(method: Algorithm, case: Case) -> None:
     if not case.feasible:
         _expect(InfeasibleError, lambda: run(method, table, requirement))
         return
+    if method.small_only and len(table) > SMALL:
+        with contextlib.suppress(SizeError):
+            _check_partition(method, case, table, requirement)
+        return
+    _check_partition(method, case, table, requirement)
+
+
+def _check_partition(method: Algorithm, case: Case, table: EncodedTable, requirement: Requirement) -> None:
+    frame, schema = case.make()
     before = [array.copy() for array in (*table.places, *table.codes)]
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()) as out:
         warnings.simplefilter("error")
@@ -101,12 +114,11 @@ def run(
 
 
 def _is_for(method: Algorithm, schema: Schema) -> bool:
-    asked = {"t" for s in schema.sensitive if s.t is not None} | {"l" for s in schema.sensitive if s.l is not None}
-    asked |= {"t"} if schema.joint else set()
-    distances = {s.distance for s in schema.sensitive if s.t is not None} | ({"joint"} if schema.joint else set())
-    several = len(schema.sensitive) <= 1 or method.several_sensitive
-    levels = not schema.without_levels or not method.needs_levels
-    return asked <= method.guarantees and distances <= method.distances and several and levels
+    try:
+        check_capable(method, schema)
+    except SchemaError:
+        return False
+    return True
 
 
 def _expect(kind: type[Exception], action: Callable[[], Any]) -> None:
@@ -138,10 +150,10 @@ def _mixed(n: int = 60) -> dict[str, list[Any]]:
     }
 
 
-def _with_missing() -> dict[str, list[Any]]:
-    columns = _mixed()
+def _with_missing(n: int = 60) -> dict[str, list[Any]]:
+    columns = _mixed(n)
     for place, name in enumerate(("age", "job", "ill")):
-        for row in range(place, 60, 7):
+        for row in range(place, n, 7):
             columns[name][row] = None
     return columns
 
@@ -150,15 +162,15 @@ def _asked(**keys: Any) -> dict[str, Any]:
     return {"sensitive": {"ill": {"distance": "equal", **keys}}}
 
 
-def _matrix() -> tuple[pl.DataFrame, Schema]:
+def _matrix(n: int = 60) -> tuple[pl.DataFrame, Schema]:
     costs = {"values": ["cold", "flu", "rash"], "costs": [[0, 0.5, 1], [0.5, 0, 1], [1, 1, 0]]}
-    return _table(_mixed(), sensitive={"ill": {"distance": "matrix", "matrix": costs, "t": 0.3}})
+    return _table(_mixed(n), sensitive={"ill": {"distance": "matrix", "matrix": costs, "t": 0.3}})
 
 
-def _joint(t: float, **keys: Any) -> tuple[pl.DataFrame, Schema]:
+def _joint(t: float, n: int = 60, **keys: Any) -> tuple[pl.DataFrame, Schema]:
     """Three attributes: one asked for by itself and in a joint, one in the joint alone."""
     rng = np.random.default_rng(6)
-    columns = _with_missing() | {"days": rng.integers(0, 4, 60).tolist(), "ward": rng.choice(["x", "y"], 60).tolist()}
+    columns = _with_missing(n) | {"days": rng.integers(0, 4, n).tolist(), "ward": rng.choice(["x", "y"], n).tolist()}
     tree = {"lung": ["flu", "cold"], "skin": ["rash"]}
     sensitive = {
         "ill": {"distance": "hierarchical", "hierarchy": tree, "t": 0.5},
@@ -168,6 +180,13 @@ def _joint(t: float, **keys: Any) -> tuple[pl.DataFrame, Schema]:
     joint = {"all": {"columns": ["ward", "ill", "days"], "t": t}}
     return _table(columns, missing="category", sensitive=sensitive, joint=joint, **keys)
 
+
+def _k_alone(**keys: Any) -> tuple[pl.DataFrame, Schema]:
+    quasi = {"age": {"kind": "numeric"}, "job": {"kind": "categorical"}, "ill": {"kind": "categorical"}}
+    return _table(_mixed(), quasi=quasi, sensitive={}, **keys)
+
+
+_DIGITS = {"age": {"kind": "digits"}, "job": {"kind": "categorical"}}
 
 AWKWARD = (
     Case("an empty table", lambda: _table({"age": [], "job": [], "ill": []}), readable=False),
@@ -192,6 +211,19 @@ AWKWARD = (
     Case("a joint", lambda: _joint(0.3)),
     Case("a joint of t 0", lambda: _joint(0)),
     Case("suppression", lambda: _table(_mixed(), recode="suppress")),
+    Case("frequency of 2 alone", lambda: _table(_mixed(), **_asked(l={"frequency": 2}))),
+    Case("k alone", _k_alone),
+    Case("k alone, suppression", lambda: _k_alone(recode="suppress")),
+    Case("twelve rows", lambda: _table(_mixed(SMALL))),
+    Case("twelve rows, alike", lambda: _table({"age": [30] * SMALL, "job": ["a"] * SMALL, "ill": ["flu"] * SMALL})),
+    Case("twelve rows, missing as category", lambda: _table(_with_missing(SMALL), missing="category")),
+    Case("twelve rows, t 0", lambda: _table(_mixed(SMALL), **_asked(t=0))),
+    Case("twelve rows, k 1 and t 1", lambda: _table(_mixed(SMALL), k=1, **_asked(t=1))),
+    Case("twelve rows, distinct l", lambda: _table(_mixed(SMALL), **_asked(l=2))),
+    Case("twelve rows, a matrix", lambda: _matrix(SMALL)),
+    Case("twelve rows, a joint", lambda: _joint(0.3, SMALL)),
+    Case("twelve rows, suppression", lambda: _table(_mixed(SMALL), recode="suppress")),
+    Case("twelve rows, digits", lambda: _table(_mixed(SMALL), quasi=_DIGITS, recode="suppress")),
     Case("census", lambda: census(500, seed=3)),
     Case("hospital, eight sensitive attributes", lambda: hospital(500, seed=3)),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tclose.encode import EncodedTable
 from tclose.errors import SchemaError
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
+from tclose.schema import Schema
 
 
 class Algorithm(Protocol):
@@ -35,6 +36,10 @@ class Algorithm(Protocol):
         What it can promise: a schema that asks for more is refused.
     needs_levels
         Whether every quasi-identifier must have a hierarchy to climb; else the schema is refused.
+    small_only
+        Whether it refuses tables that are too large for it, with SizeError.
+    recodings
+        The values of `recode` it takes.
     """
 
     name: ClassVar[str]
@@ -45,6 +50,8 @@ class Algorithm(Protocol):
     distances: ClassVar[frozenset[str]]
     guarantees: ClassVar[frozenset[str]]
     needs_levels: ClassVar[bool]
+    small_only: ClassVar[bool]
+    recodings: ClassVar[frozenset[str]]
 
     def partition(
         self,
@@ -56,6 +63,15 @@ class Algorithm(Protocol):
         start: Partition | None = None,
     ) -> Partition:
         """Group the rows into classes that meet the requirement, or raise InfeasibleError."""
+        ...
+
+
+@runtime_checkable
+class Choosy(Protocol):
+    """A method whose limits its capabilities cannot tell: it looks at the schema itself."""
+
+    def refuse(self, schema: Schema) -> None:
+        """Raise SchemaError if it cannot do what the schema asks."""
         ...
 
 

@@ -58,6 +58,8 @@ class Fragments:
     needs: ClassVar[str] = "nothing"
     several_sensitive: ClassVar[bool] = True
     needs_levels: ClassVar[bool] = False
+    small_only: ClassVar[bool] = False
+    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
     distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
 

@@ -50,6 +50,8 @@ class FragmentsStrict:
     needs: ClassVar[str] = "sensitive values in an order, wherever a t is asked"
     several_sensitive: ClassVar[bool] = True
     needs_levels: ClassVar[bool] = False
+    small_only: ClassVar[bool] = False
+    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
     distances: ClassVar[frozenset[str]] = frozenset({"ordered", "numeric"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
 

@@ -79,6 +79,8 @@ class Incognito:
     distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
     needs_levels: ClassVar[bool] = True
+    small_only: ClassVar[bool] = False
+    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
 
     def partition(
         self,

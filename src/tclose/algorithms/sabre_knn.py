@@ -13,6 +13,7 @@ from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
 from tclose.sabre.buckets import Bound
 from tclose.sabre.search import Options, partition
+from tclose.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class SabreKNN:
     needs: ClassVar[str] = "nothing"
     several_sensitive: ClassVar[bool] = True
     needs_levels: ClassVar[bool] = False
+    small_only: ClassVar[bool] = False
+    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
     distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
     guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
 
@@ -61,6 +64,10 @@ class SabreKNN:
 
     def _options(self) -> Options:
         return Options(self.bound, self.first, self.try_first, self.search_budget)
+
+    def refuse(self, schema: Schema) -> None:
+        """Raise SchemaError if `first` is not an attribute with a t."""
+        self._options().refuse(schema)
 
     def partition(
         self,

@@ -22,6 +22,7 @@ from tclose.partition import Control, Partition
 from tclose.requirement import Attribute, Requirement
 from tclose.sabre.buckets import Bound, Buckets, bucketize
 from tclose.sabre.sizes import class_sizes
+from tclose.schema import Schema
 
 Labels = NDArray[np.int64]
 GRID = tuple(Fraction(step, 40) for step in range(41))  # of bucketing budgets; absolute, so that a larger t has more
@@ -69,6 +70,16 @@ class Options:
             raise SchemaError("SABRE: 'bound' must be 'printed' or 'largest'.")
         if self.first is not None and self.try_first:
             raise SchemaError("SABRE: give 'first', or let 'try_first' find it, not both.")
+
+    def refuse(self, schema: Schema) -> None:
+        """Raise SchemaError if `first` is not an attribute with a t."""
+        with_t = [sensitive.column for sensitive in schema.sensitive if sensitive.t is not None]
+        with_t += [joint.name for joint in schema.joint]
+        if self.first is not None and self.first not in with_t:
+            allowed = f"Allowed: {', '.join(repr(column) for column in with_t)}." if with_t else "The schema has none."
+            raise SchemaError(
+                f"SABRE: option 'first' is '{self.first}', which is not a sensitive attribute with a t. {allowed}"
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,6 @@
+"""Tables the package makes itself: people of any number, and instances that are hard to solve."""
+
+from __future__ import annotations
+
+from tclose.datasets.people import census as census
+from tclose.datasets.people import hospital as hospital
