@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from tclose.errors import InferredSchemaWarning as InferredSchemaWarning
     from tclose.errors import MissingExtraError as MissingExtraError
     from tclose.errors import SchemaError as SchemaError
+    from tclose.errors import SizeError as SizeError
     from tclose.errors import TableError as TableError
     from tclose.errors import TcloseError as TcloseError
     from tclose.errors import VerificationError as VerificationError
     from tclose.hierarchy import Hierarchy as Hierarchy
+    from tclose.optimality import gap as gap
     from tclose.pipeline import anonymize as anonymize
     from tclose.pipeline import assess as assess
     from tclose.release import Release as Release
@@ -31,8 +33,9 @@ __version__ = "0.1.0"
 _HOMES = {
     **dict.fromkeys(["anonymize", "assess"], "pipeline"),
     **dict.fromkeys(["emd", "moves"], "distances"),
-    **dict.fromkeys(["SchemaError", "TableError", "InfeasibleError", "VerificationError"], "errors"),
+    **dict.fromkeys(["SchemaError", "TableError", "SizeError", "InfeasibleError", "VerificationError"], "errors"),
     **dict.fromkeys(["MissingExtraError", "TcloseError", "HighLossWarning", "InferredSchemaWarning"], "errors"),
+    "gap": "optimality",
     "methods": "algorithms",
     "Hierarchy": "hierarchy",
     "Release": "release",

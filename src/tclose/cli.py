@@ -148,6 +148,43 @@ def verify(data: Data, schema: SchemaOption, json: Json = False, show_values: Sh
     show_verified(measured, promised, certified)
 
 
+@app.command(
+    epilog="[bold]Examples:[/bold]\n\n"
+    "tclose gap sample.csv -s schema.toml\n\n"
+    "tclose gap sample.csv -s schema.toml --method tight --method mondrian --time 120 --json"
+)
+def gap(
+    data: Data,
+    schema: SchemaOption,
+    method: Annotated[
+        list[str] | None, typer.Option(help="To measure; may be repeated. All that can if not given.")
+    ] = None,
+    k: Annotated[int | None, typer.Option(help="Instead of the schema's k.")] = None,
+    t: Annotated[list[str] | None, typer.Option(help="column=0.2, instead of the schema's t; may be repeated.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="For the methods.")] = 0,
+    time: Annotated[float, typer.Option(min=0, help="Seconds for each method.")] = 60.0,
+    json: Json = False,
+) -> None:
+    """Show how far methods are from the least loss possible, on a small table.
+
+    The optimum is proven by `exact` (some 20 rows, more where rows repeat), `milp` (suppression,
+    few distinct rows) or `two-diversity`; where their time is up, by what they proved until then.
+    """
+    from tclose.optimality import gap
+    from tclose.schema import Schema
+
+    settled = _override(Schema.load(schema), k, t or [])
+    chosen = [_method(name, []) for name in method] if method else None
+    with _progress() as tell:
+        found = gap(data, settled, methods=chosen, seed=seed, time=time, progress=tell)
+    if json:
+        print(jsonlib.dumps(found.as_dict(), indent=2))
+        return
+    from tclose.show import show_gap
+
+    show_gap(found)
+
+
 @app.command(epilog="[bold]Example:[/bold] tclose methods --json")
 def methods(json: Json = False) -> None:
     """List the methods, what they need and guarantee, and the papers they come from."""

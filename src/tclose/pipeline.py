@@ -93,7 +93,7 @@ def anonymize(
     if schema is not None:
         check_capable(algorithm, schema)
     with _stage("read", seconds, tell):
-        schema, source = _taken_in(df, schema, keys)
+        schema, source = take_in(df, schema, keys)
         digest = source.digest()
     check_capable(algorithm, schema)
     seed = secrets.randbits(63) if seed is None else seed
@@ -142,7 +142,7 @@ def assess(df: Any, schema: Schema | None = None, *, show_values: bool = False, 
     >>> tclose.assess(frame, schema).k
     1
     """
-    schema, source = _taken_in(df, schema, keys)
+    schema, source = take_in(df, schema, keys)
     columns = tuple(
         name for quasi in schema.quasi for name in ((quasi.column,) if quasi.column in source.names else quasi.released)
     )
@@ -171,7 +171,8 @@ def _with_open_ends(source: Source, schema: Schema) -> Source:
     return replace(source, column=column)
 
 
-def _taken_in(df: Any, schema: Schema | None, keys: dict[str, Any]) -> tuple[Schema, Source]:
+def take_in(df: Any, schema: Schema | None, keys: dict[str, Any]) -> tuple[Schema, Source]:
+    """A table with its schema, given or inferred from keywords."""
     if schema is not None:
         if keys:
             raise SchemaError(f"Give a schema or keywords, not both: {', '.join(keys)}.")

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from tclose.optimality import Gap
 from tclose.release import Release
 from tclose.report import Report
 from tclose.schema import Schema
@@ -61,6 +62,33 @@ def show_verified(measured: Measured, schema: Schema, certified: bool) -> None:
     )
     console.print(_attributes(measured, schema))
     console.print("The certificate beside it fits." if certified else "There is no certificate beside it.")
+
+
+def show_gap(found: Gap) -> None:
+    """Methods beside the optimum."""
+    console = Console()
+    what = (
+        "The least loss possible is"
+        if found.is_optimum
+        else "No partition is known to reach it, but none loses less than"
+    )
+    cells = found.hidden(found.at_least)
+    told = "" if cells is None else f" ({cells:,} of {found.cells:,} cells suppressed)"
+    console.print(f"{found.rows:,} rows. {what} {found.at_least:.6f}{told}.", highlight=False)
+    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
+    for heading in ("method", "loss", *(() if cells is None else ("cells",)), "above", "seconds"):
+        table.add_column(heading, no_wrap=True, justify="left" if heading == "method" else "right")
+    for entry in found.entries:
+        if entry.loss is None:
+            continue
+        above = found.above(entry)
+        share = "" if above is None else f"{above:.2%}"
+        numbers = [f"{entry.loss:.6f}", *(() if cells is None else (f"{found.hidden(entry.loss):,}",)), share]
+        table.add_row(entry.method, *numbers, f"{entry.seconds:.2f}")
+    console.print(table)
+    for entry in found.entries:
+        if entry.refused is not None:
+            console.print(f"[bold]{entry.method}[/bold]: {escape(entry.refused)}", highlight=False)
 
 
 def show_methods(methods: list[dict[str, str]]) -> None:
