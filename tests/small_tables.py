@@ -47,7 +47,7 @@ def small_table(seed: int, most: int = 8) -> tuple[pl.DataFrame, Schema]:
 
 def _quasi(kind: str, n: int, recode: str, random: Random) -> tuple[list[Any], dict[str, Any]]:
     if kind in ("numeric", "stepped"):
-        scale = random.choice([1, 1, Fraction(1, 4)])
+        scale = random.choice([Fraction(1), Fraction(1), Fraction(1, 4)])
         keys: dict[str, Any] = {"kind": "numeric"}
         if recode == "generalize":
             keys |= {"step": random.choice([2, 5])} if kind == "stepped" else {}

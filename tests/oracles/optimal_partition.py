@@ -135,7 +135,7 @@ def optimum_by_subsets(problem: Problem) -> Fraction | None:
 
 def read_columns(frame: pl.DataFrame, schema: Schema) -> dict[str, list[Cell]]:
     """Quasi-identifiers and sensitive attributes, None where missing; rows are dropped if the schema says so."""
-    names = [each.column for each in (*schema.quasi, *schema.sensitive)]
+    names = [*(quasi.column for quasi in schema.quasi), *(each.column for each in schema.sensitive)]
     spelled = {"", *schema.missing_values}
 
     def cell(given: Any) -> Cell:
