@@ -28,7 +28,7 @@ from tests.oracles.optimal_partition import Problem, optimum_by_subsets, optimum
 from tests.seeds import for_seeds
 from tests.small_tables import small_table
 
-QUICK, MANY = 160, 2000
+QUICK, MANY = 80, 2000
 OPTIMAL = pytest.mark.parametrize("name", ["exact", "milp", "two-diversity"])
 
 
