@@ -11,6 +11,7 @@ from rich.console import Console
 from benchmarks import (
     assess,
     fragments,
+    hard,
     joint,
     large,
     methods,
@@ -36,6 +37,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "sabre": sabre.run,
     "fragments": fragments.run,
     "joint": joint.run,
+    "hard": hard.run,
     "multiple": multiple.run,
 }
 

@@ -229,8 +229,9 @@ def certify(
     method: str,
     parameters: dict[str, Any],
     facts: dict[str, Any],
+    hidden: int | None = None,
 ) -> Certificate:
-    """The certificate of a verified release."""
+    """The certificate of a verified release; `hidden` cells are told of one that suppresses."""
     asked: dict[str, Any] = {"k": schema.k, "t": {}, "l": {}}
     columns: dict[str, Any] = {}
     for quasi in schema.quasi:
@@ -273,6 +274,8 @@ def certify(
         "limits": LIMITS,
         "versions": {name: version(name) for name in ("tclose", "numpy", "numba", "polars")},
     }
+    if hidden is not None:
+        fields["suppressed_cells"] = hidden
     if schema.joint:
         joints = {joint.name: {"columns": list(joint.columns), "distance": JOINT_DISTANCE} for joint in schema.joint}
         fields["joint"] = joints
