@@ -11,6 +11,7 @@ from rich.console import Console
 from benchmarks import (
     assess,
     fragments,
+    gap,
     hard,
     joint,
     large,
@@ -39,6 +40,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "joint": joint.run,
     "hard": hard.run,
     "multiple": multiple.run,
+    "gap": gap.run,
 }
 
 
