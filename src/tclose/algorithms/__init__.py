@@ -12,6 +12,7 @@ from tclose.algorithms.clusters import Clusters
 from tclose.algorithms.fragments import Fragments
 from tclose.algorithms.fragments_strict import FragmentsStrict
 from tclose.algorithms.incognito import Incognito
+from tclose.algorithms.k_approx import KApprox
 from tclose.algorithms.microaggregation import Microaggregation
 from tclose.algorithms.mondrian import Mondrian
 from tclose.algorithms.pca import PCA
@@ -86,6 +87,7 @@ REGISTRY: dict[str, type[Algorithm]] = {
     Clusters.name: Clusters,
     PCA.name: PCA,
     Microaggregation.name: Microaggregation,
+    KApprox.name: KApprox,
 }
 
 DEFAULT = Tight.name
