@@ -19,6 +19,7 @@ from tclose.algorithms.pca import PCA
 from tclose.algorithms.sabre_ak import SabreAK
 from tclose.algorithms.sabre_knn import SabreKNN
 from tclose.algorithms.tight import Tight
+from tclose.algorithms.two_diversity import TwoDiversity
 from tclose.encode import EncodedTable
 from tclose.errors import SchemaError
 from tclose.partition import Control, Partition
@@ -88,6 +89,7 @@ REGISTRY: dict[str, type[Algorithm]] = {
     PCA.name: PCA,
     Microaggregation.name: Microaggregation,
     KApprox.name: KApprox,
+    TwoDiversity.name: TwoDiversity,
 }
 
 DEFAULT = Tight.name
