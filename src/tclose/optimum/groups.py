@@ -66,7 +66,8 @@ class GroupCosts:
         cost = self._of_rows(groups)
         for line in self.lines:
             cost += np.ptp(line[groups], axis=1)
-        return cost * sizes(groups)
+        cost *= sizes(groups)
+        return cost
 
     def _of_rows(self, groups: Groups) -> Floats:
         """The cost of a row of each group, without the lines."""
@@ -85,7 +86,8 @@ class GroupCosts:
         costs = np.full((n, n), np.inf)
         costs[first, second] = self.of_groups(np.stack([first, second, second], axis=1))
         costs[self.codes[:, None] == self.codes] = np.inf
-        return np.minimum(costs, costs.T)
+        symmetric: Floats = np.minimum(costs, costs.T)
+        return symmetric
 
     def in_all(self, groups: Groups) -> float:
         """What a division into these groups costs."""
@@ -114,7 +116,7 @@ def whole_units(table: EncodedTable) -> int | None:
 
 def sizes(groups: Groups) -> Integers:
     """How many rows each group has."""
-    return 2 + (groups[:, 1] != groups[:, 2]).astype(np.int64)
+    return np.where(groups[:, 1] == groups[:, 2], 2, 3)
 
 
 def labels_of(groups: Groups, n: int) -> Integers:

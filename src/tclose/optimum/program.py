@@ -31,7 +31,8 @@ class Program:
             import highspy
         except ImportError:
             raise MissingExtraError("highspy", "optimum", "Method 'two-diversity'") from None
-        self._highspy, self._n, self._control = highspy, n, control
+        self._highspy: Any = highspy
+        self._n, self._control = n, control
         self._known: set[int] = set()
         self.groups: Groups = np.zeros((0, 3), np.int64)
         self.sets: list[Members] = []
