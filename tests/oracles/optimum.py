@@ -53,3 +53,26 @@ def stars(rows: Sequence[Row], group: Sequence[int]) -> int:
 def is_two_diverse(values: Sequence[Hashable]) -> bool:
     """Whether no value has more than half of the rows."""
     return 2 * max(Counter(values).values()) <= len(values)
+
+
+def splits(counts: tuple[int, ...]) -> bool:
+    """Whether rows, so many of each value, can be parted into pairs and triples of distinct values."""
+    left = [value for value, count in enumerate(counts) if count]
+    if not left:
+        return True
+    groups = [(left[0], second) for second in left[1:]]
+    groups += [(left[0], second, third) for second in left[1:] for third in left[1:] if second < third]
+    return any(splits(tuple(count - (value in group) for value, count in enumerate(counts))) for group in groups)
+
+
+def cheapest_groups(groups: Sequence[Sequence[int]], costs: Sequence[float], n: int) -> float:
+    """The least cost of groups that cover each of n rows once, by an integer program over all of them."""
+    from scipy.optimize import LinearConstraint, milp
+    from scipy.sparse import csr_matrix
+
+    sizes = [len(group) for group in groups]
+    rows = [row for group in groups for row in group]
+    covers = csr_matrix((np.ones(len(rows)), (rows, np.repeat(range(len(groups)), sizes))), shape=(n, len(groups)))
+    found = milp(costs, constraints=LinearConstraint(covers, 1, 1), integrality=np.ones(len(groups)))
+    assert found.status == 0, found.message
+    return float(found.fun)

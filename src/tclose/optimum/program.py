@@ -68,7 +68,9 @@ class Program:
     def _entries(self, groups: Groups) -> tuple[Any, Any]:
         """The rows of the program in which each group occurs, and where those of each begin."""
         triples = np.flatnonzero(sizes(groups) == 3)
-        odd = np.array([is_odd(groups, members) for members in self.sets], bool).reshape(-1, len(groups))
+        odd = np.zeros((len(self.sets), len(groups)), bool)
+        for line, members in zip(odd, self.sets, strict=True):
+            line[:] = is_odd(groups, members)
         number, owner = np.nonzero(odd)
         everyone = np.arange(len(groups))
         owners: Integers = np.concatenate([everyone, everyone, triples, owner])
