@@ -100,7 +100,7 @@ def test_a_table_that_is_not_diverse() -> None:
 
 def test_too_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(two_diversity, "MOST_ROWS", 9)
-    with pytest.raises(SizeError, match="at most 9 rows, and the table has 10. Use 'tight'"):
+    with pytest.raises(SizeError, match=r"at most 9 rows, and the table has 10\. Use 'tight'"):
         tclose.anonymize(pl.DataFrame(TABLE), schema(), method="two-diversity")
 
 

@@ -60,7 +60,7 @@ def splits(counts: tuple[int, ...]) -> bool:
     left = [value for value, count in enumerate(counts) if count]
     if not left:
         return True
-    groups = [(left[0], second) for second in left[1:]]
+    groups: list[tuple[int, ...]] = [(left[0], second) for second in left[1:]]
     groups += [(left[0], second, third) for second in left[1:] for third in left[1:] if second < third]
     return any(splits(tuple(count - (value in group) for value, count in enumerate(counts))) for group in groups)
 
