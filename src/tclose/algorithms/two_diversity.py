@@ -32,9 +32,9 @@ class TwoDiversity:
 
     The paper leaves the matching to Anshelevich and Karagiozova's polynomial algorithm. Here a
     linear program over pairs and triples finds it, to which groups and inequalities over odd
-    sets of rows are added as they are needed (`tclose.optimum.matching`). On all tables measured
-    that alone gave the best; if it does not, an integer program over the groups that can still
-    matter does, which is exact, but for which no polynomial bound is known.
+    sets of rows are added as they are needed (`tclose.optimum.matching`). Mostly that
+    alone gives the best; if it does not, an integer program over the groups that can still matter
+    does, which is exact, but for which no polynomial bound is known.
 
     Guarantee
     ---------
