@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 
 import tclose
-from tclose.algorithms import two_diversity
-from tclose.algorithms.two_diversity import TwoDiversity
+from tclose.algorithms.two_diversity import MOST_ROWS, TwoDiversity
 from tclose.encode import encode
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError
 from tclose.frames import read
@@ -98,10 +97,10 @@ def test_a_table_that_is_not_diverse() -> None:
         run(TwoDiversity(), table, asked(table, 2))
 
 
-def test_too_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(two_diversity, "MOST_ROWS", 9)
-    with pytest.raises(SizeError, match=r"at most 9 rows, and the table has 10\. Use 'tight'"):
-        tclose.anonymize(pl.DataFrame(TABLE), schema(), method="two-diversity")
+def test_too_many_rows() -> None:
+    table = flat_table([(0,)] * (MOST_ROWS + 1))
+    with pytest.raises(SizeError, match=r"at most 1000 rows, and the table has 1001\. Use 'tight'"):
+        run(TwoDiversity(), table, asked(table, 2))
 
 
 def test_without_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
