@@ -10,6 +10,7 @@ from rich.console import Console
 
 from benchmarks import (
     assess,
+    diversity,
     fragments,
     gap,
     hard,
@@ -41,6 +42,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "hard": hard.run,
     "multiple": multiple.run,
     "gap": gap.run,
+    "diversity": diversity.run,
 }
 
 
