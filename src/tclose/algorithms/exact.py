@@ -79,11 +79,10 @@ class Exact:
     ) -> Partition:
         """The partition of least loss; `start` comes back if it holds and loses no more."""
         requirement.check_whole(table)
-        types = Types.of(table)
-        _check_size(types, requirement)
+        _check_size(Types.of(table), requirement)
         if start is not None and not requirement.holds_in_all(table, start.labels):
             start = None
-        run = _Run(table, types.ordered(), requirement, control, start)
+        run = _Run.of(table, requirement, control, start)
         finished = run.search()
         facts: dict[str, Any] = {"optimal": finished, "loss_at_least": min(run.at_least, run.loss)}
         if not finished:
@@ -91,16 +90,25 @@ class Exact:
         return or_start(Partition(run.labels, facts=facts), run.loss + ROUNDING, start, table, requirement)
 
 
+@dataclass(eq=False)
 class _Run:
-    """One search, and what is known at any time: a partition and a bound."""
+    """One search, and what is known at any time: a partition, and how much any loses at least."""
 
-    def __init__(
-        self, table: EncodedTable, types: Types, requirement: Requirement, control: Control, start: Partition | None
-    ) -> None:
-        self.table, self.types, self.requirement, self.control = table, types, requirement, control
-        self.labels: NDArray[np.int64] = np.zeros(len(table), np.int64) if start is None else start.labels
-        self.loss = table.loss(self.labels)
-        self.at_least = table.loss(np.arange(len(table)))  # every row by itself
+    table: EncodedTable
+    types: Types
+    requirement: Requirement
+    control: Control
+    labels: NDArray[np.int64]
+    loss: float
+    at_least: float
+
+    @classmethod
+    def of(cls, table: EncodedTable, requirement: Requirement, control: Control, start: Partition | None) -> _Run:
+        labels = np.zeros(len(table), np.int64) if start is None else start.labels
+        alone = np.arange(len(table))  # a row by itself loses least
+        return cls(
+            table, Types.of(table).ordered(), requirement, control, labels, table.loss(labels), table.loss(alone)
+        )
 
     def go(self, done: float) -> bool:
         """Tell how far it is, and hear whether to go on."""
@@ -126,7 +134,7 @@ class _Run:
     def _priced(self, cover: Cover) -> bool:
         prices, finished = find_prices(self.types, cover.costs, self.go)
         cover.raise_bound(prices.total)
-        cover.dive(prices)
+        finished = finished and cover.dive(prices, self.go)
         self._learn(cover)
         return finished and cover.search(prices, self.go)
 
@@ -146,8 +154,8 @@ def _check_size(types: Types, requirement: Requirement) -> None:
         raise SizeError(
             f"'exact' looks at every sub-table, and this table has {_about(n_subtables)} of them; at most "
             f"{_about(MOST_SUBTABLES)} are taken on. It has {n} rows, {n_types} of them different; about "
-            f"{MOST_SUBTABLES.bit_length() - 1} different rows would do, or more where many are alike. Take a sample, or use 'tight'; with "
-            "recode = \"suppress\" and few different rows, 'milp'."
+            f"{MOST_SUBTABLES.bit_length() - 1} different rows would do, or more where many are alike. Take a sample, "
+            "or use 'tight'; with recode = \"suppress\" and few different rows, 'milp'."
         )
     for place, attribute in enumerate(requirement.attributes):
         most = {OTHER: MOST_ASKED, PRODUCT: MOST_JOINT}.get(attribute.kernel_form, MOST_SUBTABLES)

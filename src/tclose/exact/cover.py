@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,10 +19,10 @@ Floats = NDArray[np.float64]
 Kinds = NDArray[np.uint8]
 Classes = list[int]
 
-MOST_LISTED = 2**23
+MOST_LISTED = 2**21
 PARTS_TRIED = 4096  # of a class, to see whether it falls into two
-BUDGET = 20_000_000  # steps between two looks at the clock, about 0.1 s
-AT_A_TIME = 2**20
+BUDGET = 3_000_000  # steps between two looks at the clock, some 0.05 s
+AT_A_TIME, SPLIT_AT_A_TIME = 2**19, 2000
 
 
 @dataclass(eq=False)
@@ -45,6 +46,11 @@ class Cover:
     at_most: float
     classes: Classes | None = None
 
+    @cached_property
+    def room(self) -> tuple[Floats, NDArray[np.int32]]:
+        """For every rest, the least cost of a way to it and the class taken last; the same room for all rounds."""
+        return np.empty(len(self.kinds)), np.empty(len(self.kinds), np.int32)
+
     @property
     def closed(self) -> bool:
         """Whether nothing better than what is known can be there."""
@@ -61,14 +67,20 @@ class Cover:
             cost = self.step * np.ceil((cost - self.trifle) / self.step)
         self.at_least = min(max(self.at_least, float(cost)), self.at_most)
 
-    def dive(self, prices: Prices) -> None:
-        """Take one good class after the other; what comes of it may be the best known."""
-        from tclose.kernels.subsets import dive
+    def dive(self, prices: Prices, go: Go) -> bool:
+        """Take one good class after the other; what comes of it may be the best known. Whether it was not stopped."""
+        from tclose.kernels.subsets import best_class
 
-        chosen = np.empty(int(self.types.most.sum()), np.int64)
-        n = dive(self.types.shape, self.types.sums(prices.of_type), self.kinds, self.costs, chosen)
-        if n > 0:
-            self.learn(chosen[:n].tolist())
+        halves, rest = self.types.sums(prices.of_type), len(self.kinds) - 1
+        classes: Classes = []
+        while rest > 0 and (number := best_class(self.types.shape, halves, self.kinds, self.costs, rest)) > 0:
+            classes.append(number)
+            rest -= number
+            if not go(0.6):
+                return False
+        if rest == 0:
+            self.learn(classes)
+        return True
 
     def learn(self, classes: Classes) -> None:
         """A partition was found."""
@@ -101,14 +113,18 @@ class Cover:
         from tclose.kernels.subsets import advance
 
         types, n = self.types, len(self.kinds)
-        offers = self._offers(prices, limit - prices.total)
-        least, last = np.full(n, np.inf), np.zeros(n, np.int32)
+        offers = self._offers(prices, limit - prices.total, go)
+        if offers is None:
+            return None
+        least, last = self.room
+        for start in range(0, n, BUDGET):
+            least[start : start + BUDGET] = np.inf
+            if not go(0.6):
+                return None
         least[-1] = 0.0
         whole, halves = n - 1, types.sums(prices.of_type)
         while whole >= 0:
-            whole = advance(
-                types.shape, halves, offers, self.kinds, self.costs, limit, least, last, whole, BUDGET
-            )  # fmt: skip
+            whole = advance(types.shape, halves, offers, self.kinds, self.costs, limit, least, last, whole, BUDGET)
             if not go(0.6):
                 return None
         classes, rest = [], 0
@@ -117,38 +133,52 @@ class Cover:
             rest += classes[-1]
         return classes
 
-    def _offers(self, prices: Prices, slack: float) -> Offers:
+    def _offers(self, prices: Prices, slack: float, go: Go) -> Offers | None:
         """The classes that cost less than this beyond their prices, without those that fall into two."""
-        from tclose.kernels.subsets import Offers, find_splits
+        from tclose.kernels.subsets import Offers
 
-        types = self.types
-        numbers, reduced = self._within(prices, slack)
-        listed = len(numbers) <= MOST_LISTED
-        if not listed:
-            numbers, reduced = numbers[:0], reduced[:0]
-        is_split = np.empty(len(numbers), np.bool_)
-        find_splits(types.shape, numbers, self.kinds, PARTS_TRIED, is_split)
-        self.costs[numbers[is_split]] = np.inf
-        numbers, reduced = numbers[~is_split], reduced[~is_split]
-        strides = types.shape.strides
-        first = np.searchsorted(-strides, -numbers.astype(np.int64))
-        order = np.lexsort((numbers, reduced, first))
-        starts = np.searchsorted(first[order], np.arange(len(strides) + 1))
-        front, behind = types.shape.words
-        words = front[numbers // len(behind)] + behind[numbers % len(behind)]
-        return Offers(listed, starts, words[order], numbers[order], reduced[order])
+        found = self._within(prices, slack, go)
+        if found is None:
+            return None
+        numbers, reduced = found
+        shape, front = self.types.shape, self.types.shape.words[0]
+        starts, orders = [0], []
+        for stride in shape.strides.tolist():  # those whose first type it is have at least its stride
+            stop = int(np.searchsorted(-numbers, -stride, side="right"))
+            orders.append(starts[-1] + np.argsort(reduced[starts[-1] : stop], kind="stable"))
+            starts.append(stop)
+            if not go(0.6):
+                return None
+        order = np.concatenate(orders)
+        numbers, reduced = numbers[order], reduced[order]
+        width = len(self.types.sizes[1])
+        words = front[numbers // width] + shape.words[1][numbers % width]
+        return Offers(len(numbers) < MOST_LISTED, np.array(starts), words, numbers, reduced)
 
-    def _within(self, prices: Prices, slack: float) -> tuple[NDArray[np.int32], Floats]:
-        """The classes of reduced cost below this, and those costs."""
+    def _within(self, prices: Prices, slack: float, go: Go) -> tuple[NDArray[np.int32], Floats] | None:
+        """The classes of reduced cost below this, the largest number first, and those costs.
+
+        Those that fall into two are crossed out for good. None where it was stopped.
+        """
+        from tclose.kernels.subsets import find_splits
+
         front, behind = self.types.sums(prices.of_type)
         by_front = self.costs.reshape(len(front), len(behind))
-        numbers, reduced, n = [np.zeros(0, np.int32)], [np.zeros(0)], 0
+        found, costs, n = [np.zeros(0, np.int32)], [np.zeros(0)], 0
         for start in range(0, len(front), size := max(AT_A_TIME // len(behind), 1)):
             beyond = by_front[start : start + size] - front[start : start + size, None] - behind
             inside = np.flatnonzero(beyond < slack)
-            numbers.append((inside + start * len(behind)).astype(np.int32))
-            reduced.append(beyond.ravel()[inside])
-            n += len(inside)
-            if n > MOST_LISTED:
+            numbers = (inside + start * len(behind)).astype(np.int32)
+            is_split = np.empty(len(numbers), np.bool_)
+            for first in range(0, len(numbers), SPLIT_AT_A_TIME):
+                piece = slice(first, first + SPLIT_AT_A_TIME)
+                find_splits(self.types.shape, numbers[piece], self.kinds, PARTS_TRIED, is_split[piece])
+                if not go(0.6):
+                    return None
+            self.costs[numbers[is_split]] = np.inf
+            found.append(numbers[~is_split])
+            costs.append(beyond.ravel()[inside[~is_split]])
+            n += len(found[-1])
+            if n >= MOST_LISTED:
                 break
-        return np.concatenate(numbers), np.concatenate(reduced)
+        return np.concatenate(found)[::-1][:MOST_LISTED], np.concatenate(costs)[::-1][:MOST_LISTED]

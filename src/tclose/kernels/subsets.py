@@ -140,6 +140,17 @@ def next_part(shape: Shape, counts: Integers, part: Integers, number: int) -> in
     return -1
 
 
+@inner
+def begin(shape: Shape, counts: Integers, part: Integers) -> int:
+    """The least part that has the first row: one row of the first type there is."""
+    part[:] = 0
+    first = 0
+    while counts[first] == 0:
+        first += 1
+    part[first] = 1
+    return int(shape.strides[first])
+
+
 @kernel
 def find_splits(shape: Shape, numbers: NDArray[np.int32], kinds: Kinds, most: int, is_split: NDArray[np.bool_]) -> None:
     """Which classes fall into two; after `most` parts tried it is taken that they do not.
@@ -162,34 +173,22 @@ def find_splits(shape: Shape, numbers: NDArray[np.int32], kinds: Kinds, most: in
 
 
 @kernel
-def dive(shape: Shape, prices: tuple[Floats, Floats], kinds: Kinds, costs: Floats, chosen: Integers) -> int:
-    """Take the class of least reduced cost that has the first row left, and whose rest may be parted; again and again.
+def best_class(shape: Shape, prices: tuple[Floats, Floats], kinds: Kinds, costs: Floats, whole: int) -> int:
+    """Of a rest, the class of least reduced cost that has its first row, and whose own rest may be parted; -1 if none.
 
-    Returns how many classes were chosen, or -1 where no class was left to take.
+    The reduced cost is what it costs beyond the prices of its rows.
     """
     counts, part = np.empty(len(shape.most), np.int64), np.empty(len(shape.most), np.int64)
     width = len(prices[1])
-    whole, n_chosen = len(kinds) - 1, 0
-    while whole > 0:
-        unpack(shape, whole, counts)
-        part[:] = 0
-        first = 0
-        while counts[first] == 0:
-            first += 1
-        part[first] = 1
-        number, best, best_at = shape.strides[first], np.inf, -1
-        while number >= 0:
-            if kinds[number] == CLASS and kinds[whole - number] != NEVER:
-                reduced = costs[number] - prices[0][number // width] - prices[1][number % width]
-                if reduced < best:
-                    best, best_at = reduced, number
-            number = next_part(shape, counts, part, number)
-        if best_at < 0:
-            return -1
-        chosen[n_chosen] = best_at
-        n_chosen += 1
-        whole -= best_at
-    return n_chosen
+    unpack(shape, whole, counts)
+    number, least, found = begin(shape, counts, part), np.inf, -1
+    while number >= 0:
+        if kinds[number] == CLASS and kinds[whole - number] != NEVER:
+            reduced = costs[number] - prices[0][number // width] - prices[1][number % width]
+            if reduced < least:
+                least, found = reduced, number
+        number = next_part(shape, counts, part, number)
+    return found
 
 
 @kernel
@@ -236,9 +235,7 @@ def advance(
                         least[rest], last[rest] = reached, number
             budget -= end - start
         else:
-            part[:] = 0
-            part[first] = 1
-            number = shape.strides[first]
+            number = begin(shape, counts, part)
             while number >= 0:
                 rest, reached = whole - number, least[whole] + costs[number]
                 if reached < least[rest] and kinds[rest] != NEVER:
