@@ -10,6 +10,7 @@ from rich.console import Console
 
 from benchmarks import (
     assess,
+    exact,
     fragments,
     joint,
     large,
@@ -37,6 +38,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "fragments": fragments.run,
     "joint": joint.run,
     "multiple": multiple.run,
+    "exact": exact.run,
 }
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
+from itertools import product
 from typing import Any
 
-from tests.oracles.distance import (
-    emd_equal, emd_hierarchical, emd_numeric, emd_ordered, transport,
-)  # fmt: skip
+from tests.oracles.distance import emd_equal, emd_hierarchical, emd_numeric, emd_ordered, transport
 from tests.oracles.diversity import entropy_at_least, recursive_holds
 from tests.oracles.joint import joint_distance
 
@@ -47,6 +47,27 @@ def least_cost(n: int, may_be: Callable[[list[int]], bool], cost: Callable[[list
         total = sum((each for each in costs if each is not None), Fraction(0))
         best = total if best is None else min(best, total)
     return best
+
+
+def least_cost_of_counts(
+    most: tuple[int, ...],
+    may_be: Callable[[tuple[int, ...]], bool],
+    cost: Callable[[tuple[int, ...]], Fraction],
+) -> Fraction | None:
+    """The same where rows are alike: of each type there are so many, and a class is how many it has of each."""
+
+    @cache
+    def best(left: tuple[int, ...]) -> Fraction | None:
+        if not any(left):
+            return Fraction(0)
+        found = []
+        for part in product(*(range(count + 1) for count in left)):
+            rest = tuple(count - own for count, own in zip(left, part, strict=True))
+            if any(part) and may_be(part) and (further := best(rest)) is not None:
+                found.append(cost(part) + further)
+        return min(found, default=None)
+
+    return best(most)
 
 
 # What a class loses

@@ -84,7 +84,8 @@ class Exact:
             start = None
         run = _Run.of(table, requirement, control, start)
         finished = run.search()
-        facts: dict[str, Any] = {"optimal": finished, "loss_at_least": min(run.at_least, run.loss)}
+        at_least = run.loss if finished else min(run.at_least, run.loss)
+        facts: dict[str, Any] = {"optimal": finished, "loss_at_least": at_least}
         if not finished:
             facts = {"stopped_early": True, **facts}
         return or_start(Partition(run.labels, facts=facts), run.loss + ROUNDING, start, table, requirement)

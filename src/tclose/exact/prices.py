@@ -115,5 +115,5 @@ class _Program:
 
     def _refresh(self) -> None:
         """Rounding adds up: begin again from the basis."""
-        self.inverse = np.linalg.inv(self.basis)
+        self.inverse = np.linalg.inv(self.basis).astype(np.float64)
         self.amounts = np.maximum(self.inverse @ self.right, 0.0)

@@ -111,9 +111,11 @@ def price(
     for high in range(len(front)):
         best, best_at = np.inf, -1
         for low in range(width):
-            reduced = costs[high * width + low] - front[high] - behind[low]
-            if reduced < best * (size_front[high] + size_behind[low]):
-                best, best_at = reduced / (size_front[high] + size_behind[low]), high * width + low
+            if costs[high * width + low] == np.inf:
+                continue
+            reduced = (costs[high * width + low] - front[high] - behind[low]) / (size_front[high] + size_behind[low])
+            if reduced < best:
+                best, best_at = reduced, high * width + low
         least[high], found[high] = best, best_at
 
 
