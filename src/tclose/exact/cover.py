@@ -73,8 +73,10 @@ class Cover:
 
         halves, rest = self.types.sums(prices.of_type), len(self.kinds) - 1
         classes: Classes = []
-        while rest > 0 and (number := best_class(self.types.shape, halves, self.kinds, self.costs, rest)) > 0:
+        looks = 8 * rest  # where many rows are alike it would take long
+        while 0 < rest <= looks and (number := best_class(self.types.shape, halves, self.kinds, self.costs, rest)) > 0:
             classes.append(number)
+            looks -= rest
             rest -= number
             if not go(0.6):
                 return False

@@ -80,23 +80,22 @@ class Types:
         logs = np.cumsum(np.log(self.most + 1.0))
         return int(np.argmin(np.abs(logs - logs[-1] / 2))) + 1
 
-    def halves(self, join: Callable[[int, int], NDArray[Any]], empty: NDArray[Any], add: Any = np.add) -> Halves:
+    def halves(self, own: Callable[[int], NDArray[Any]], empty: NDArray[Any], add: Any = np.add) -> Halves:
         """What each choice among the types in front, and among those behind, comes to.
 
-        `join(i, c)` is what c rows of type i come to, `empty` what no rows do, and `add` takes both together.
+        `own(i)` is what 0, 1, 2, ... rows of type i come to, `empty` what none do, and `add` takes two together.
         """
         found = []
         for places in (range(self.cut), range(self.cut, len(self.most))):
             sums = empty[None]
             for place in places:
-                own = np.stack([empty, *(join(place, count) for count in range(1, self.most[place] + 1))])
-                sums = add(sums[:, None], own[None]).reshape(-1, *empty.shape)
+                sums = add(sums[:, None], own(place)[None]).reshape(-1, *empty.shape)
             found.append(sums)
         return found[0], found[1]
 
     def sums(self, values: NDArray[Any]) -> Halves:
         """The sums of a number a row."""
-        return self.halves(lambda place, count: count * values[place], np.zeros((), values.dtype))
+        return self.halves(lambda place: np.arange(self.most[place] + 1) * values[place], np.zeros((), values.dtype))
 
     @cached_property
     def sizes(self) -> Halves:
@@ -121,7 +120,11 @@ class Types:
         places = np.stack(self.table.places, axis=1)
         ends = np.concatenate([places, -places], axis=1)
         empty = np.array([axis.size for axis in self.table.axes] + [1] * n_axes, np.int32)
-        found = self.halves(lambda place, count: ends[place], empty, np.minimum)
+        found = self.halves(
+            lambda place: np.concatenate([empty[None], np.repeat(ends[place, None], self.most[place], axis=0)]),
+            empty,
+            np.minimum,
+        )
         for half in found:
             half[:, n_axes:] *= -1
         return found
