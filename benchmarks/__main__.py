@@ -11,6 +11,7 @@ from rich.console import Console
 from benchmarks import (
     assess,
     diversity,
+    exact,
     fragments,
     gap,
     hard,
@@ -43,6 +44,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "multiple": multiple.run,
     "gap": gap.run,
     "diversity": diversity.run,
+    "exact": exact.run,
 }
 
 

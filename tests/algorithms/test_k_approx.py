@@ -15,7 +15,7 @@ from tclose.partition import Partition
 from tclose.schema import Schema
 from tclose.testing import run
 from tests.algorithms.flat_tables import asked, flat_table
-from tests.oracles.optimum import least_cost, set_partitions, stars
+from tests.oracles.groups import least_cost, set_partitions, stars
 from tests.seeds import for_seeds
 
 Rows = list[tuple[int, ...]]

@@ -20,7 +20,7 @@ from tclose.requirement import Requirement
 from tclose.schema import Schema
 from tclose.testing import run
 from tests.algorithms.flat_tables import asked, flat_table
-from tests.oracles.optimum import cheapest_groups, is_two_diverse, stars
+from tests.oracles.groups import cheapest_groups, is_two_diverse, stars
 
 # Table 1 of 002, and the classes of its table 3.
 TABLE = {

@@ -11,7 +11,7 @@ from tclose.encode import EncodedTable, encode
 from tclose.frames import read
 from tclose.requirement import Requirement
 from tclose.schema import Schema
-from tests.oracles.optimum import is_two_diverse
+from tests.oracles.groups import is_two_diverse
 
 JOBS = {"white": {"office": ["clerk", "boss"], "school": ["teacher"]}, "blue": ["smith", "cook", "driver"]}
 

@@ -13,7 +13,7 @@ from tclose.frames import read
 from tclose.optimum.groups import BLUR, GroupCosts, divide, labels_of, whole_units
 from tests.algorithms.flat_tables import flat_table
 from tests.optimum.random_tables import random_table
-from tests.oracles.optimum import is_two_diverse, splits, stars
+from tests.oracles.groups import is_two_diverse, splits, stars
 from tests.seeds import for_seeds
 
 

@@ -14,7 +14,7 @@ from tclose.optimum.matching import SHORT, Gaps, match
 from tclose.optimum.parity import is_odd
 from tclose.partition import Control
 from tests.optimum.random_tables import random_table
-from tests.oracles.optimum import cheapest_groups, is_two_diverse, least_cost
+from tests.oracles.groups import cheapest_groups, is_two_diverse, least_cost
 from tests.seeds import for_seeds
 
 RECODINGS = pytest.mark.parametrize("recode", ["suppress", "generalize"])

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from tclose.algorithms.clusters import Clusters
+from tclose.algorithms.exact import Exact
 from tclose.algorithms.fragments import Fragments
 from tclose.algorithms.fragments_strict import FragmentsStrict
 from tclose.algorithms.incognito import Incognito
@@ -90,6 +91,7 @@ REGISTRY: dict[str, type[Algorithm]] = {
     Microaggregation.name: Microaggregation,
     KApprox.name: KApprox,
     TwoDiversity.name: TwoDiversity,
+    Exact.name: Exact,
 }
 
 DEFAULT = Tight.name
