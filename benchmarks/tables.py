@@ -69,9 +69,13 @@ def chosen(console: Console, names: tuple[str, ...]) -> Iterator[Table]:
 
 
 def can(method: str, schema: Schema) -> bool:
-    """Whether a registered method takes such a schema at all."""
+    """Whether a registered method takes such a schema at all, and tables of this size."""
     kind = REGISTRY[method]
-    return (len(schema.sensitive) == 1 or kind.several_sensitive) and not (kind.needs_levels and schema.without_levels)
+    return (
+        not kind.small_only
+        and (len(schema.sensitive) == 1 or kind.several_sensitive)
+        and not (kind.needs_levels and schema.without_levels)
+    )
 
 
 def measure(table: Table, t: str, method: str | Algorithm, seconds: float | None = None) -> dict[str, Any]:
