@@ -10,12 +10,12 @@ import numpy as np
 from tclose.encode import EncodedTable
 from tclose.errors import SchemaError, SizeError
 from tclose.forming.starts import or_start
-from tclose.optimum.groups import GroupCosts, labels_of
-from tclose.optimum.matching import match
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
 from tclose.schema import Schema
 from tclose.schema_columns import Diversity
+from tclose.two_diversity.groups import GroupCosts, labels_of
+from tclose.two_diversity.matching import match
 
 MOST_ROWS = 1000
 
@@ -32,7 +32,7 @@ class TwoDiversity:
 
     The paper leaves the matching to Anshelevich and Karagiozova's polynomial algorithm. Here a
     linear program over pairs and triples finds it, to which groups and inequalities over odd
-    sets of rows are added as they are needed (`tclose.optimum.matching`). Mostly that
+    sets of rows are added as they are needed (`tclose.two_diversity.matching`). Mostly that
     alone gives the best; if it does not, an integer program over the groups that can still matter
     does, which is exact, but for which no polynomial bound is known.
 
@@ -41,7 +41,7 @@ class TwoDiversity:
     Every class is 2-diverse, or has two rows. The fact `optimal` says that no partition loses
     less, and `loss_at_least` is what none is below: exactly where the losses of all spans are
     multiples of a common unit, as under suppression; else to within 1e-7 of a lost row in all
-    (`tests/optimum`). The proof is in floats, with a margin: it trusts no more of the solver than
+    (`tests/two_diversity`). The proof is in floats, with a margin: it trusts no more of the solver than
     the worths it proposes, unless the integer program was needed.
 
     Cost

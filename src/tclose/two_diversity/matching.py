@@ -29,10 +29,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tclose.optimum.groups import Floats, GroupCosts, Groups, are_diverse, divide
-from tclose.optimum.parity import TINY, violated_sets
-from tclose.optimum.program import Program, Solution
 from tclose.partition import Control
+from tclose.two_diversity.groups import Floats, GroupCosts, Groups, are_diverse, divide
+from tclose.two_diversity.parity import TINY, violated_sets
+from tclose.two_diversity.program import Program, Solution
 
 NEAREST = 8  # neighbours of each row that the program begins with
 AT_ONCE = 4  # groups added for each row at a time

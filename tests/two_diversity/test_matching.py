@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tclose.encode import EncodedTable
-from tclose.optimum.groups import GroupCosts
-from tclose.optimum.matching import SHORT, Gaps, match
-from tclose.optimum.parity import is_odd
 from tclose.partition import Control
-from tests.optimum.random_tables import random_table
+from tclose.two_diversity.groups import GroupCosts
+from tclose.two_diversity.matching import SHORT, Gaps, match
+from tclose.two_diversity.parity import is_odd
 from tests.oracles.groups import cheapest_groups, is_two_diverse, least_cost
 from tests.seeds import for_seeds
+from tests.two_diversity.random_tables import random_table
 
 RECODINGS = pytest.mark.parametrize("recode", ["suppress", "generalize"])
 

@@ -6,7 +6,7 @@ from itertools import chain
 
 import numpy as np
 
-from tclose.optimum.parity import is_odd, violated_sets
+from tclose.two_diversity.parity import is_odd, violated_sets
 from tests.oracles.groups import set_partitions
 from tests.seeds import for_seeds
 

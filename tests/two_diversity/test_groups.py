@@ -10,11 +10,11 @@ import pytest
 from tclose.datasets import census
 from tclose.encode import encode
 from tclose.frames import read
-from tclose.optimum.groups import BLUR, GroupCosts, divide, labels_of, whole_units
+from tclose.two_diversity.groups import BLUR, GroupCosts, divide, labels_of, whole_units
 from tests.algorithms.flat_tables import flat_table
-from tests.optimum.random_tables import random_table
 from tests.oracles.groups import is_two_diverse, splits, stars
 from tests.seeds import for_seeds
+from tests.two_diversity.random_tables import random_table
 
 
 @pytest.mark.parametrize("n", range(1, 11))

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tclose.errors import MissingExtraError
-from tclose.optimum.groups import Floats, Groups, Integers, sizes
-from tclose.optimum.parity import Members, is_odd
 from tclose.partition import Control
+from tclose.two_diversity.groups import Floats, Groups, Integers, sizes
+from tclose.two_diversity.parity import Members, is_odd
 
 
 class Solution(NamedTuple):

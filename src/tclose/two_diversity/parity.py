@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.optimum.groups import Floats, Groups, sizes
+from tclose.two_diversity.groups import Floats, Groups, sizes
 
 Members = NDArray[np.bool_]
 
