@@ -13,6 +13,7 @@ from tclose.algorithms.fragments import Fragments
 from tclose.algorithms.fragments_strict import FragmentsStrict
 from tclose.algorithms.incognito import Incognito
 from tclose.algorithms.microaggregation import Microaggregation
+from tclose.algorithms.milp import Milp
 from tclose.algorithms.mondrian import Mondrian
 from tclose.algorithms.pca import PCA
 from tclose.algorithms.sabre_ak import SabreAK
@@ -86,6 +87,7 @@ REGISTRY: dict[str, type[Algorithm]] = {
     Clusters.name: Clusters,
     PCA.name: PCA,
     Microaggregation.name: Microaggregation,
+    Milp.name: Milp,
 }
 
 DEFAULT = Tight.name
