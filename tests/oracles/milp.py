@@ -28,7 +28,9 @@ def stars(cells: Sequence[Sequence[str]], members: Class) -> int:
     return len(members) * sum(len(set(column)) > 1 for column in columns)
 
 
-def distance(values: Sequence[str], members: Class, reference: Sequence[int], domain: Sequence[str], ground: Ground) -> Fraction:  # fmt: skip
+def distance(
+    values: Sequence[str], members: Class, reference: Sequence[int], domain: Sequence[str], ground: Ground
+) -> Fraction:
     """Of one attribute in a class from the reference, by moving mass."""
     counts = [sum(values[row] == value for row in members) for value in domain]
     return exact_transport(counts, reference, ground)

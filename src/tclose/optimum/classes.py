@@ -9,8 +9,8 @@ import numpy as np
 
 from tclose.encode import EncodedTable
 from tclose.forming.merge import merge
-from tclose.optimum.patterns import Patterns, Types
-from tclose.optimum.program import Floats, Integers, Program
+from tclose.optimum.patterns import Integers, Patterns, Types
+from tclose.optimum.program import Floats, Program
 from tclose.partition import Partition
 from tclose.requirement import Requirement
 
@@ -118,9 +118,7 @@ def joined(table: EncodedTable, labels: Integers) -> Integers:
     return Partition.of(alike[labels]).labels
 
 
-def placed(
-    table: EncodedTable, types: Types, patterns: Patterns, program: Program, labels: Integers
-) -> Floats | None:
+def placed(table: EncodedTable, types: Types, patterns: Patterns, program: Program, labels: Integers) -> Floats | None:
     """Classes as the first columns of a point; None if the program has not all of their patterns."""
     labels = joined(table, labels)
     firsts = types.vectors[patterns.covered[patterns.starts[:-1]]]

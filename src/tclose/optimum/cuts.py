@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.optimum.grounds import Edges, exact_costs, ground_of
-from tclose.optimum.patterns import Patterns, Types
-from tclose.optimum.program import Floats, Integers, Program
+from tclose.optimum.patterns import Integers, Patterns, Types
+from tclose.optimum.program import Floats, Program
 from tclose.requirement import Attribute
 
 ALL_SETS = 5  # values of which every set is looked at; of more, single ones and what lies beyond an edge
@@ -54,9 +54,7 @@ def lids_of(place: int, attribute: Attribute) -> list[Lid]:
     return lids
 
 
-def largest_share(
-    costs: list[list[Fraction]], reference: Integers, inside: NDArray[np.bool_], t: Fraction
-) -> Fraction:
+def largest_share(costs: list[list[Fraction]], reference: Integers, inside: NDArray[np.bool_], t: Fraction) -> Fraction:
     """How much of a class within t of the reference can lie inside a set of values.
 
     Of the reference's mass outside, the nearest is moved in first, while t lasts.
@@ -113,8 +111,8 @@ def _sets(attribute: Attribute) -> list[NDArray[np.bool_]]:
         return [np.array(flags, np.bool_) for flags in product((0, 1), repeat=m) if 0 < sum(flags) < m]
     ground = ground_of(attribute)
     sets = [*np.eye(m, dtype=np.bool_), *(ground.beyond if isinstance(ground, Edges) else ())]
-    sets = np.unique(np.array([*sets, *(~each for each in sets)]), axis=0)
-    return [each for each in sets if 0 < each.sum() < m]
+    both = np.unique(np.array([*sets, *(~each for each in sets)]), axis=0)
+    return [each for each in both if 0 < each.sum() < m]
 
 
 @cache
@@ -162,13 +160,13 @@ class Separator:
         begins = np.searchsorted(self.program.pattern, np.arange(n_patterns + 1))
         for lid in self.lids:
             inside = lid.inside[self.types.codes[self.program.type, lid.place]]
-
-            def add_up(values: NDArray[np.generic], inside: NDArray[np.bool_] = inside) -> tuple[Floats, Floats]:
-                both = [np.where(side, values, 0) for side in (inside, ~inside)]
-                first, second = (np.bincount(self.program.pattern, each, n_patterns) for each in both)
-                return first, second
-
-            (high, low), (most, room) = add_up(taken), add_up(counts)
+            (high, low), (most, room) = (
+                [
+                    np.bincount(self.program.pattern, np.where(side, values, 0.0), n_patterns)
+                    for side in (inside, ~inside)
+                ]
+                for values in (taken, counts)
+            )
             ratio = float(lid.ratio)
             near = (high > ENOUGH) & (high > low * ratio - 1) & (np.minimum(most, room * ratio) <= LONGEST)
             for each in np.flatnonzero(near).tolist():

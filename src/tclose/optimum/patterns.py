@@ -108,7 +108,7 @@ class Patterns:
     @cached_property
     def costs(self) -> Integers:
         """The stars of each."""
-        return self.stars.sum(axis=1)
+        return np.asarray(self.stars.sum(axis=1), np.int64)
 
     def take(self, chosen: Integers) -> Patterns:
         """Some of them."""
@@ -148,12 +148,10 @@ def _grouped(vectors: Integers, mask: Flags) -> tuple[Integers, Integers, Flags]
     begins = np.flatnonzero(first)
     starred = vectors[order][:, mask]
     closed = (np.maximum.reduceat(starred, begins) > np.minimum.reduceat(starred, begins)).all(axis=1)
-    return order, begins, closed
+    return order.astype(np.int64), begins.astype(np.int64), np.asarray(closed)
 
 
 def _too_large(what: str) -> SizeError:
     return SizeError(
         f"'milp' would have to weigh {what}, which is too many. Use fewer or coarser quasi-identifiers, or use 'tight'."
     )
-
-

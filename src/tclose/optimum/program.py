@@ -1,4 +1,4 @@
-"""The mixed integer program of 002, theorem 9, on closed patterns, and by a tree's edges where the distance has a tree."""
+"""The mixed integer program of 002, theorem 9: closed patterns only, and a tree's edges where a distance has one."""
 
 from __future__ import annotations
 
@@ -71,9 +71,7 @@ class Program:
     row_upper: Floats
 
     @classmethod
-    def of(
-        cls, types: Types, patterns: Patterns, asked: Asked, shaved: Sequence[Fraction] | None = None
-    ) -> Program:
+    def of(cls, types: Types, patterns: Patterns, asked: Asked, shaved: Sequence[Fraction] | None = None) -> Program:
         """The whole program.
 
         Parameters

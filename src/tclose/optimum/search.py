@@ -17,7 +17,7 @@ from tclose.optimum.program import Asked, Floats, Program
 from tclose.optimum.solver import Limits, Relaxation, Solved, search_near
 
 WHOLE = 1e-6  # what is nearer to an integer counts as one
-ROUNDS = 40  # of cuts
+ROUNDS, ROUNDS_LATER = 60, 4  # of cuts: for all points, and for a part of them
 WINDOWS = (1, 3, 8)  # rows by which the solver's own search may leave the optimum of the relaxation
 NODES = 1_000  # of one such search
 TRIES = 3  # with a smaller t each, where its points are not close
@@ -88,16 +88,21 @@ class Search:
     gap: float
     bound: int = 0
     complete: bool = False
+    relaxation: Relaxation = field(init=False, repr=False)
+    separator: Separator = field(init=False, repr=False)
 
     def run(self) -> None:
         """Search until bound and best are as near as asked, or until it is stopped."""
         problem = self.problem
         program = Program.of(problem.types, problem.patterns, problem.asked)
-        relaxation, solved = self._cut(program)
+        self.relaxation = Relaxation(program)
+        self.separator = Separator(program, problem.types, problem.patterns, problem.lids)
+        whole = Node(0, 0, np.zeros(len(program.cost)), program.upper)
+        solved = self._cut(whole, ROUNDS)
+        self._prove(solved.bound)
         if solved.point is not None:
-            self._look_near(relaxation.program, solved.point)
-        if not self._near_enough():
-            self._branch(relaxation)
+            self._look_near(self.relaxation.program, solved.point)
+        self._branch(whole)
         self.book.mend()
         self.complete = self._near_enough()
 
@@ -109,23 +114,20 @@ class Search:
         self.bound = max(self.bound, min(up(bound), int(self.book.stars)))
         self.watch.tell(self.book.stars, self.bound)
 
-    def _cut(self, program: Program) -> tuple[Relaxation, Solved]:
-        """Solve the relaxation, cut off what no partition does, and again."""
-        lower, upper = np.zeros(len(program.cost)), program.upper
-        relaxation, solved = Relaxation(program), Solved(None, -math.inf)
-        separator = Separator(program, self.problem.types, self.problem.patterns, self.problem.lids)
-        for _ in range(ROUNDS):
+    def _cut(self, node: Node, rounds: int) -> Solved:
+        """Solve the relaxation of a node, cut off what no partition does, and again."""
+        solved = Solved(None, -math.inf)
+        for _ in range(rounds):
             if self.watch.stop():
                 break
-            solved = relaxation.solve(lower, upper)
-            self._prove(solved.bound)
-            if solved.point is None or self._near_enough():
+            solved = self.relaxation.solve(node.lower, node.upper)
+            if solved.point is None or up(solved.bound) >= self.book.stars:
                 break
-            rows = list(separator.cut_off(solved.point))
+            rows = list(self.separator.cut_off(solved.point))
             if not rows:
                 break
-            relaxation = Relaxation(relaxation.program.with_rows(rows))
-        return relaxation, solved
+            self.relaxation.add(rows)
+        return solved
 
     def _look_near(self, program: Program, point: Floats) -> None:
         """Let the solver search among points near this one and the best known, ever farther away."""
@@ -170,10 +172,9 @@ class Search:
         self.watch.tell(self.book.stars, self.bound)
         return failing
 
-    def _branch(self, relaxation: Relaxation) -> None:
+    def _branch(self, whole: Node) -> None:
         """Branch and bound: the part of least bound is parted at a column that is not whole."""
-        program = relaxation.program
-        open_ = [Node(self.bound, 0, np.zeros(len(program.cost)), program.upper)]
+        program, open_ = self.relaxation.program, [whole]
         gains = Gains.of(program)
         newest = 0
         while open_:
@@ -181,7 +182,7 @@ class Search:
             self._prove(node.stars)
             if self._near_enough() or self.watch.stop():
                 return
-            solved = relaxation.solve(node.lower, node.upper)
+            solved = self._cut(node, ROUNDS_LATER)
             gains.learn(node, solved.bound)
             if up(solved.bound) >= self.book.stars:
                 continue

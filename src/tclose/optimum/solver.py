@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tclose.errors import MissingExtraError
-from tclose.optimum.program import Floats, Integers, Program
+from tclose.optimum.patterns import Integers
+from tclose.optimum.program import Floats, Program
 
 UNIT = 2.0**-52
 BELOW_ONE = 0.999  # costs are whole: what is nearer than 1 is optimal
@@ -64,6 +65,22 @@ class Relaxation:
         highspy = load()
         self._status = highspy.HighsModelStatus
         self._solver = _loaded(highspy, self.program)
+        self._measure()
+
+    def add(self, rows: Sequence[tuple[Integers, Floats, float]]) -> None:
+        """More rows, which what was solved before need not meet."""
+        begin = len(self.program.columns)
+        self.program = self.program.with_rows(rows)
+        starts = self.program.starts[-len(rows) - 1 : -1] - begin
+        columns, values = self.program.columns[begin:], self.program.values[begin:]
+        self._solver.addRows(
+            len(rows), np.full(len(rows), -np.inf), self.program.row_upper[-len(rows) :], len(columns),
+            starts.astype(np.int32), columns.astype(np.int32), values,
+        )  # fmt: skip
+        self._measure()
+
+    def _measure(self) -> None:
+        """How long the sums are."""
         self._rows: Integers = np.repeat(np.arange(len(self.program.row_lower)), np.diff(self.program.starts))
         longest = np.bincount(self.program.columns, minlength=1).max()
         terms = int(longest) + len(self.program.cost) + len(self.program.row_lower)
