@@ -15,6 +15,7 @@ from benchmarks import (
     large,
     methods,
     million,
+    milp,
     mondrian,
     multiple,
     sabre,
@@ -37,6 +38,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "fragments": fragments.run,
     "joint": joint.run,
     "multiple": multiple.run,
+    "milp": milp.run,
 }
 
 
