@@ -319,6 +319,13 @@ def test_what_the_solver_calls_infeasible_must_be_proved(monkeypatch: pytest.Mon
     assert relaxation.solve(np.zeros(len(upper)), upper).bound == -math.inf
 
 
+@for_seeds(30, at_a_time=30)
+def test_a_solver_that_never_answers_only_takes_longer(seed: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Relaxation, "solve", lambda *_: solver.Solved(None, -math.inf))
+        check_optimal(random_case(seed + 70_000, EXACT, 3))
+
+
 def adult_like(n: int = 400, t: float = 0.2, k: int = 3, seed: int = 1) -> tuple[EncodedTable, Requirement]:
     rng = np.random.default_rng(seed)
     columns = {f"q{i}": rng.choice(list("abcd"[: 2 + i]), n).tolist() for i in range(3)}
@@ -521,7 +528,7 @@ def test_table_1_of_the_paper(t: str, k: int, stars: int) -> None:
 @pytest.mark.parametrize(("t", "k", "stars"), OPTIMA)
 def test_no_partition_of_table_1_is_better(t: str, k: int, stars: int) -> None:
     requirement = table_1(t, k)[1]
-    cells = [tuple(z + a) + (e,) for z, a, e in zip(*(TABLE_1[c] for c in ("zip", "age", "education")), strict=True)]
+    cells = [(*z, *a, e) for z, a, e in zip(*(TABLE_1[c] for c in ("zip", "age", "education")), strict=True)]
     domain = sorted(set(TABLE_1["disease"]))
     ground = [[Fraction(a != b) for b in domain] for a in domain]
     counts = [TABLE_1["disease"].count(value) for value in domain]

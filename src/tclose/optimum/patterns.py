@@ -16,7 +16,7 @@ Flags = NDArray[np.bool_]
 
 MOST_VECTORS = 4_000  # every two are compared
 MOST_CELLS = 62  # stars are bits of a number
-MOST_LOOKS = 20_000_000  # vectors looked at, for all sets of starred cells together
+MOST_LOOKS = 2_000_000  # vectors looked at, for all sets of starred cells together
 
 
 @dataclass(frozen=True, eq=False)

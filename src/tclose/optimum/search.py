@@ -95,7 +95,7 @@ class Search:
         """Search until bound and best are as near as asked, or until it is stopped."""
         problem = self.problem
         program = Program.of(problem.types, problem.patterns, problem.asked)
-        self.relaxation = Relaxation(program)
+        self.relaxation = Relaxation(program, self.watch.stop)
         self.separator = Separator(program, problem.types, problem.patterns, problem.lids)
         whole = Node(0, 0, np.zeros(len(program.cost)), program.upper)
         solved = self._cut(whole, ROUNDS)
@@ -201,11 +201,11 @@ class Search:
             column = gains.choose(point, away > WHOLE)
             value = math.floor(point[column])
         else:
-            if solved.point is not None:
+            if solved.point is not None or not free.any():
                 self._offer(program, point)
             if not free.any() or max(node.stars, up(solved.bound)) >= self.book.stars:
                 return []
-            # The solver's point was whole within its tolerance, and still did not hold: part at any other.
+            # The solver has no point, or one that is whole within its tolerance and still did not hold: part anywhere.
             column = int(np.flatnonzero(free)[0])
             value = min(round(point[column]), int(node.upper[column]) - 1)
         stars, bound = max(node.stars, up(solved.bound)), max(node.bound, solved.bound)

@@ -14,6 +14,7 @@ from tclose.optimum.patterns import Integers
 from tclose.optimum.program import Floats, Program
 
 UNIT = 2.0**-52
+LONG = 2_000  # columns; fewer are solved before anyone could stop it
 BELOW_ONE = 0.999  # costs are whole: what is nearer than 1 is optimal
 
 
@@ -58,6 +59,7 @@ class Relaxation:
     """
 
     program: Program
+    stop: Callable[[], bool] = lambda: False
     _solver: Any = field(init=False, repr=False)
     _status: Any = field(init=False, repr=False)
 
@@ -65,6 +67,8 @@ class Relaxation:
         highspy = load()
         self._status = highspy.HighsModelStatus
         self._solver = _loaded(highspy, self.program)
+        if len(self.program.cost) > LONG:
+            self._solver.cbSimplexInterrupt += _interrupting(self.stop)
         self._measure()
 
     def add(self, rows: Sequence[tuple[Integers, Floats, float]]) -> None:
@@ -134,16 +138,12 @@ def search_near(program: Program, lower: Floats, upper: Floats, start: Floats | 
         solver.setOptionValue(name, value)
     found: list[Floats] = []
 
-    def interrupt(event: Any) -> None:
-        if limits.stop():
-            event.interrupt()
-
     def improved(event: Any) -> None:
         found.append(np.array(event.data_out.mip_solution))
 
     solver.cbMipImprovingSolution += improved
-    solver.cbMipInterrupt += interrupt
-    solver.cbSimplexInterrupt += interrupt
+    solver.cbMipInterrupt += _interrupting(limits.stop)
+    solver.cbSimplexInterrupt += _interrupting(limits.stop)
     if start is not None:
         solver.setSolution(len(start), every[: len(start)], start)
     solver.run()
@@ -157,6 +157,16 @@ def load() -> Any:
     except ImportError:
         raise MissingExtraError("highspy", "optimum", "'milp'") from None
     return highspy
+
+
+def _interrupting(stop: Callable[[], bool]) -> Callable[[Any], None]:
+    """What the solver calls now and then."""
+
+    def interrupt(event: Any) -> None:
+        if stop():
+            event.interrupt()
+
+    return interrupt
 
 
 def _loaded(highspy: Any, program: Program) -> Any:
