@@ -71,6 +71,8 @@ def chosen(console: Console, names: tuple[str, ...]) -> Iterator[Table]:
 def can(method: str, schema: Schema) -> bool:
     """Whether a registered method takes such a schema at all."""
     kind = REGISTRY[method]
+    if kind.small_only or schema.recode not in kind.recodings:
+        return False
     return (len(schema.sensitive) == 1 or kind.several_sensitive) and not (kind.needs_levels and schema.without_levels)
 
 
