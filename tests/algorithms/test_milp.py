@@ -21,13 +21,13 @@ from tclose.algorithms.milp import Milp
 from tclose.encode import EncodedTable, encode
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError
 from tclose.frames import read
-from tclose.optimum import patterns, program, search, solver
-from tclose.optimum.classes import Book, joined, placed, rounded, spread, stars_of
-from tclose.optimum.cuts import Separator, hull, largest_share
-from tclose.optimum.patterns import Patterns
-from tclose.optimum.program import Program
-from tclose.optimum.search import Problem
-from tclose.optimum.solver import Relaxation
+from tclose.milp import patterns, program, search, solver
+from tclose.milp.classes import Book, joined, placed, rounded, spread, stars_of
+from tclose.milp.cuts import Separator, hull, largest_share
+from tclose.milp.patterns import Patterns
+from tclose.milp.program import Program
+from tclose.milp.search import Problem
+from tclose.milp.solver import Relaxation
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
 from tclose.schema import Schema

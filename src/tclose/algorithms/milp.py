@@ -11,13 +11,13 @@ import numpy as np
 from tclose.encode import EncodedTable
 from tclose.errors import SchemaError
 from tclose.forming.starts import or_start
-from tclose.optimum.classes import Book
-from tclose.optimum.cuts import drop_hopeless, lids_of
-from tclose.optimum.grounds import ground_of
-from tclose.optimum.patterns import Patterns, Types
-from tclose.optimum.program import Asked
-from tclose.optimum.search import Problem, Search, Watch
-from tclose.optimum.solver import load
+from tclose.milp.classes import Book
+from tclose.milp.cuts import drop_hopeless, lids_of
+from tclose.milp.grounds import ground_of
+from tclose.milp.patterns import Patterns, Types
+from tclose.milp.program import Asked
+from tclose.milp.search import Problem, Search, Watch
+from tclose.milp.solver import load
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
 
@@ -50,7 +50,7 @@ class Milp:
     `loss_at_least` is a lower bound on the loss of every partition that meets the requirement, and
     `optimal` says that this one reaches it. Neither rests on the solver's word: each bound is computed
     anew from its multipliers by weak duality, with all that rounding may hide taken off
-    (`tclose.optimum.solver`), and cuts are made in exact arithmetic. The same seed gives the same
+    (`tclose.milp.solver`), and cuts are made in exact arithmetic. The same seed gives the same
     classes unless it is stopped early.
 
     Cost

@@ -10,11 +10,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.optimum.classes import Book
-from tclose.optimum.cuts import Lid, Separator
-from tclose.optimum.patterns import Flags, Patterns, Types
-from tclose.optimum.program import Asked, Floats, Program
-from tclose.optimum.solver import Limits, Relaxation, Solved, search_near
+from tclose.milp.classes import Book
+from tclose.milp.cuts import Lid, Separator
+from tclose.milp.patterns import Flags, Patterns, Types
+from tclose.milp.program import Asked, Floats, Program
+from tclose.milp.solver import Limits, Relaxation, Solved, search_near
 
 WHOLE = 1e-6  # what is nearer to an integer counts as one
 ROUNDS, ROUNDS_LATER = 60, 4  # of cuts: for all points, and for a part of them

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tclose.errors import MissingExtraError
-from tclose.optimum.patterns import Integers
-from tclose.optimum.program import Floats, Program
+from tclose.milp.patterns import Integers
+from tclose.milp.program import Floats, Program
 
 UNIT = 2.0**-52
 LONG = 2_000  # columns; fewer are solved before anyone could stop it

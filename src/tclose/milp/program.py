@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import SizeError
-from tclose.optimum.grounds import Edges, Moves
-from tclose.optimum.patterns import Integers, Patterns, Types
+from tclose.milp.grounds import Edges, Moves
+from tclose.milp.patterns import Integers, Patterns, Types
 
 Floats = NDArray[np.float64]
 Terms = Sequence[tuple[Integers, Floats | float]]

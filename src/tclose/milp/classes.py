@@ -9,8 +9,8 @@ import numpy as np
 
 from tclose.encode import EncodedTable
 from tclose.forming.merge import merge
-from tclose.optimum.patterns import Integers, Patterns, Types
-from tclose.optimum.program import Floats, Program
+from tclose.milp.patterns import Integers, Patterns, Types
+from tclose.milp.program import Floats, Program
 from tclose.partition import Partition
 from tclose.requirement import Requirement
 

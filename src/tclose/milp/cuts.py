@@ -11,9 +11,9 @@ from itertools import pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.optimum.grounds import Edges, exact_costs, ground_of
-from tclose.optimum.patterns import Integers, Patterns, Types
-from tclose.optimum.program import Floats, Program
+from tclose.milp.grounds import Edges, exact_costs, ground_of
+from tclose.milp.patterns import Integers, Patterns, Types
+from tclose.milp.program import Floats, Program
 from tclose.requirement import Attribute
 
 ALL_SETS = 5  # values of which every set is looked at; of more, single ones and what lies beyond an edge
