@@ -19,6 +19,7 @@ from benchmarks import (
     large,
     methods,
     million,
+    milp,
     mondrian,
     multiple,
     sabre,
@@ -45,6 +46,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "gap": gap.run,
     "diversity": diversity.run,
     "exact": exact.run,
+    "milp": milp.run,
 }
 
 

@@ -15,6 +15,7 @@ from tclose.algorithms.fragments_strict import FragmentsStrict
 from tclose.algorithms.incognito import Incognito
 from tclose.algorithms.k_approx import KApprox
 from tclose.algorithms.microaggregation import Microaggregation
+from tclose.algorithms.milp import Milp
 from tclose.algorithms.mondrian import Mondrian
 from tclose.algorithms.pca import PCA
 from tclose.algorithms.sabre_ak import SabreAK
@@ -92,6 +93,7 @@ REGISTRY: dict[str, type[Algorithm]] = {
     KApprox.name: KApprox,
     TwoDiversity.name: TwoDiversity,
     Exact.name: Exact,
+    Milp.name: Milp,
 }
 
 DEFAULT = Tight.name

@@ -1,0 +1,135 @@
+"""milp: the fewest stars, by a mixed integer program, and a proof of how few there can be."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tclose.encode import EncodedTable
+from tclose.errors import SchemaError
+from tclose.forming.starts import or_start
+from tclose.milp.classes import Book
+from tclose.milp.cuts import drop_hopeless, lids_of
+from tclose.milp.grounds import ground_of
+from tclose.milp.patterns import Patterns, Types
+from tclose.milp.program import Asked
+from tclose.milp.search import Problem, Search, Watch
+from tclose.milp.solver import load
+from tclose.partition import Control, Partition
+from tclose.requirement import Requirement
+
+
+@dataclass(frozen=True)
+class Milp:
+    """The mixed integer program of theorem 9: how many rows of each type go under each pattern of stars.
+
+    Rows that are alike in all that counts are one type; a pattern says which cells are starred and
+    what stands in the others. One class a pattern is enough, for classes released alike may be
+    merged. Unknown is how many rows of each type a pattern takes. They must add up, every class
+    must have k rows and be close, which is linear in the rows of the class, and stars are minimized.
+
+    1. The relaxation is solved and cut: a class of whole rows can come less near to t than one of
+       parts of rows, and the hull of the whole ones says by how much.
+    2. The solver's own search looks for whole points near that of the relaxation.
+    3. Branch and bound goes on until the best partition is proved to be optimal, or time is over.
+
+    Parameters
+    ----------
+    gap
+        How far from the optimum, relative to the stars found, it may end.
+    seconds
+        How long it may take, where the caller sets no time.
+
+    Guarantee
+    ---------
+    Every class meets k and t, decided exactly after the solver's floats are rounded to whole rows;
+    what then fails is merged until it holds (`tests/contract`, `tests/algorithms/test_milp.py`).
+    `loss_at_least` is a lower bound on the loss of every partition that meets the requirement, and
+    `optimal` says that this one reaches it. Neither rests on the solver's word: each bound is computed
+    anew from its multipliers by weak duality, with all that rounding may hide taken off
+    (`tclose.milp.solver`), and cuts are made in exact arithmetic. The same seed gives the same
+    classes unless it is stopped early.
+
+    Cost
+    ----
+    Exponential at worst. Unknowns grow with the different rows times the patterns that cover each;
+    more than 60,000 are refused. How many rows each type has hardly matters.
+
+    References
+    ----------
+    002 section 4, theorem 9.
+    """
+
+    name: ClassVar[str] = "milp"
+    summary: ClassVar[str] = "the fewest stars, with a proof of how few there can be; few quasi-identifiers"
+    paper: ClassVar[str] = "Liang and Yuan 2013 (002), section 4, theorem 9"
+    needs: ClassVar[str] = 'recode = "suppress", few different rows, and tclose[optimum]'
+    several_sensitive: ClassVar[bool] = True
+    needs_levels: ClassVar[bool] = False
+    small_only: ClassVar[bool] = True
+    recodings: ClassVar[frozenset[str]] = frozenset({"suppress"})
+    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
+    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t"})
+
+    gap: float = 0.0
+    seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.gap < 1 and self.seconds >= 0):
+            raise SchemaError("'milp': gap must be at least 0 and below 1, and seconds must not be negative.")
+
+    def partition(
+        self,
+        table: EncodedTable,
+        requirement: Requirement,
+        *,
+        rng: np.random.Generator,
+        control: Control,
+        start: Partition | None = None,
+    ) -> Partition:
+        """The best partition found, and what is proved of it; `start` comes back if it holds and loses no more."""
+        load()
+        requirement.check_whole(table)
+        problem, book = self._set_up(table, requirement)
+        book.enter(np.zeros(len(table), np.int64))
+        if start is not None and requirement.holds_in_all(table, start.labels):
+            book.enter(start.labels)
+        search = Search(problem, book, self._watch(table, control), self.gap)
+        search.run()
+        cells = len(table) * len(table.axes)
+        facts: dict[str, Any] = {"optimal": book.stars == search.bound, "loss_at_least": search.bound / cells}
+        if not search.complete:
+            facts["stopped_early"] = True
+        found = Partition(book.labels, facts=facts)
+        return or_start(found, table.loss(found.labels), start, table, requirement)
+
+    def _set_up(self, table: EncodedTable, requirement: Requirement) -> tuple[Problem, Book]:
+        asked = [
+            place
+            for place, attribute in enumerate(requirement.attributes)
+            if attribute.t is not None and attribute.t < 1
+        ]
+        attributes = [requirement.attributes[place] for place in asked]
+        types = Types.of(table.places, [table.codes[place] for place in asked])
+        patterns = drop_hopeless(types, Patterns.of(types.vectors), requirement.k, attributes)
+        ts = tuple(attribute.t for attribute in attributes if attribute.t is not None)
+        lids = [lid for place, attribute in enumerate(attributes) for lid in lids_of(place, attribute)]
+        wanted = Asked(requirement.k, ts, tuple(map(ground_of, attributes)))
+        return Problem(types, patterns, wanted, lids), Book(table, requirement, types)
+
+    def _watch(self, table: EncodedTable, control: Control) -> Watch:
+        """What the search needs to know of the time."""
+        began, cells = time.monotonic(), len(table) * len(table.axes)
+        allowed = self.seconds if control.seconds is None else control.seconds
+
+        def left() -> float:
+            return allowed - (time.monotonic() - began)
+
+        def tell(stars: float, bound: float) -> None:
+            shares = min(1 - left() / allowed if allowed > 0 else 1.0, 1.0), bound / stars if stars else 1.0
+            control.report(loss=stars / cells, done=max(shares))
+
+        return Watch(lambda: control.stop or left() <= 0, left, tell)

@@ -1,0 +1,1 @@
+"""What the methods that prove their optimum are made of."""
