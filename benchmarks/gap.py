@@ -97,7 +97,7 @@ def _real() -> dict[str, tuple[pl.DataFrame, dict[str, Any], Any]]:
     chosen = ("sex", "age", "race", "marital-status", "education", "salary-class")
     by_adult = adult.keys("salary-class", {"distance": "equal", "t": "0.2"}, 2)
     by_adult["quasi"] = {name: key for name, key in by_adult["quasi"].items() if name in chosen}
-    hcv = pl.read_csv(adult.DATA / "hcv.csv").select("Age", "Sex", "ALB", "Category").drop_nulls()
+    hcv = pl.read_csv(adult.DATA / "hcv.csv", infer_schema=False).select("Age", "Sex", "ALB", "Category").drop_nulls()
     by_hcv = {
         "k": 2,
         "quasi": {"Age": adult.AGE, "Sex": {"kind": "categorical"}},
@@ -106,7 +106,7 @@ def _real() -> dict[str, tuple[pl.DataFrame, dict[str, Any], Any]]:
             "ALB": {"distance": "ordered", "t": "0.25"},
         },
     }
-    heart = pl.read_csv(adult.DATA / "heart_disease.csv").select("site", "age", "sex", "target")
+    heart = pl.read_csv(adult.DATA / "heart_disease.csv", infer_schema=False).select("site", "age", "sex", "target")
     by_heart = {
         "k": 2,
         "quasi": {"site": {"kind": "categorical"}, "age": adult.AGE, "sex": {"kind": "categorical"}},
