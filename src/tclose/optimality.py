@@ -179,7 +179,7 @@ def _entry(algorithm: Algorithm, table: EncodedTable, requirement: Requirement, 
     started = clock.perf_counter()
     try:
         partition = algorithm.partition(table, requirement, rng=np.random.default_rng(seed), control=control)
-    except (SizeError, MissingExtraError) as error:
+    except (SchemaError, SizeError, MissingExtraError) as error:
         return Entry(algorithm.name, None, clock.perf_counter() - started, refused=str(error))
     seconds = clock.perf_counter() - started
     if not requirement.holds_in_all(table, partition.labels):
