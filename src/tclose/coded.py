@@ -92,6 +92,19 @@ class CodedColumn:
         as_before = np.array_equal(joined.codes, np.arange(len(values)))
         return CodedColumn(joined.values, self.codes if as_before else self.spread(joined.codes))
 
+    def followed_by(self, other: CodedColumn) -> CodedColumn:
+        """The rows of this and then those of another, of the same type.
+
+        Examples
+        --------
+        >>> column = CodedColumn.of(pl.Series(["b", "b"])).followed_by(CodedColumn.of(pl.Series(["a", "b"])))
+        >>> column.values.to_list(), column.codes.tolist()
+        (['a', 'b'], [1, 1, 0, 1])
+        """
+        joined = CodedColumn.of(pl.concat([self.values, other.values]))
+        places = joined.codes[: len(self.values)], joined.codes[len(self.values) :]
+        return CodedColumn(joined.values, np.concatenate([places[0][self.codes], places[1][other.codes]]))
+
     def take(self, rows: NDArray[np.int64]) -> CodedColumn:
         """Some of the rows, and no value that only others have."""
         left = CodedColumn.of(pl.Series(self.codes[rows]))
