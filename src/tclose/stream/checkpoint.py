@@ -84,7 +84,7 @@ class State:
 
     def without_first(self, n_rows: int) -> State:
         """The state when the first rows are forgotten, and all values that only they had."""
-        rows = np.arange(n_rows, len(self.numbers))
+        rows = slice(n_rows, None)
         return replace(
             self,
             numbers=self.numbers[n_rows:],

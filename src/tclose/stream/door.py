@@ -31,6 +31,8 @@ from tclose.sensitive_codes import build_domain
 Flags = NDArray[np.bool_]
 Columns = dict[str, CodedColumn]
 Types = dict[str, pl.DataType]
+Role = Quasi | Sensitive
+Rejection = tuple[str | None, str, Flags]
 LACKS = "The row lacks the column."
 UNKNOWN = "The row has columns that the schema does not name."
 NESTED = "The value is a list, an object or of another type that is no plain value."
@@ -81,7 +83,7 @@ class Verdict:
 
     accepted: Flags
     columns: Columns
-    rejected: list[tuple[str | None, str, Flags]]
+    rejected: list[Rejection]
 
 
 def opened(batch: pl.DataFrame | Sequence[Mapping[str, Any]], schema: Schema, types: Types) -> Batch:
@@ -92,10 +94,7 @@ def opened(batch: pl.DataFrame | Sequence[Mapping[str, Any]], schema: Schema, ty
     TableError
         A frame's columns are not those of the schema, or of nested types.
     """
-    if isinstance(batch, pl.DataFrame):
-        given = _frame_of(batch, schema)
-    else:
-        given = _from_rows(batch, schema)
+    given = _frame_of(batch, schema) if isinstance(batch, pl.DataFrame) else _from_rows(batch, schema)
     columns, bad = [], given.bad
     for column in given.frame:
         wanted = types.get(column.name, column.dtype)
@@ -110,9 +109,10 @@ def opened(batch: pl.DataFrame | Sequence[Mapping[str, Any]], schema: Schema, ty
 
 def read(batch: Batch, schema: Schema, before: Columns) -> Verdict:
     """Accept the rows that fit the schema and those at hand, and reject the others with a reason."""
-    n_rows = len(batch)
-    rejected: list[tuple[str | None, str, Flags]] = []
-    left = np.ones(n_rows, bool)
+    if not batch.bad and before and (columns := _of_known_values(batch, before)) is not None:
+        return Verdict(np.ones(len(batch), bool), columns, [])
+    left = np.ones(len(batch), bool)
+    rejected: list[Rejection] = []
 
     def reject(column: str | None, reason: str, rows: Flags) -> None:
         if (rows & left).any():
@@ -122,35 +122,54 @@ def read(batch: Batch, schema: Schema, before: Columns) -> Verdict:
     for (name, reason), mask in batch.bad.items():
         reject(name, reason, mask)
     coded = {name: CodedColumn.of(batch.frame[name]) for name in schema.keep}
-    fresh = []
-    for column in (*schema.quasi, *schema.sensitive):
-        name = column.column
-        coded[name] = code(batch.frame[name], schema.missing_values, column.is_measured)
-        if coded[name].values.null_count():
-            why = _why_missing(column, schema)
-            if why is not None:
-                reject(name, why, coded[name].codes == len(coded[name].values) - 1)
-        known = before[name].values if name in before else coded[name].values.head(0)
-        new = (~coded[name].values.is_in(known.implode()) & coded[name].values.is_not_null()).to_numpy()
+    fresh: list[Role] = []
+    for role in _roles(schema):
+        name = role.column
+        column = coded[name] = code(batch.frame[name], schema.missing_values, role.is_measured)
+        why = _why_missing(role, schema) if column.values.null_count() else None
+        if why is not None:
+            reject(name, why, column.codes == len(column.values) - 1)
+        new = _new(column, before.get(name))
         if new.any():
-            fresh.append(column)
-            for what, wrong in _wrong_by_themselves(column, coded[name], new, schema):
-                reject(name, f"The value is among those that {what}.", wrong[coded[name].codes])
-    rows = np.flatnonzero(left)
-    for name, row in _misfits(rows, fresh, coded, before, schema) if fresh else ():
-        alone = np.zeros(n_rows, bool)
-        alone[row] = True
-        reject(name, MISFIT, alone)
-    rows = np.flatnonzero(left)
-    taken = coded if len(rows) == n_rows else {name: column.take(rows) for name, column in coded.items()}
+            fresh.append(role)
+            for what, wrong in _wrong_by_themselves(role, column, new, schema):
+                reject(name, f"The value is among those that {what}.", wrong[column.codes])
+    for name, row in _misfits(np.flatnonzero(left), fresh, coded, before, schema) if fresh else ():
+        reject(name, MISFIT, np.arange(len(batch)) == row)
+    taken = coded if left.all() else {name: column.take(np.flatnonzero(left)) for name, column in coded.items()}
     return Verdict(left, _joined(before, taken), rejected)
+
+
+def _roles(schema: Schema) -> Iterator[Role]:
+    yield from schema.quasi
+    yield from schema.sensitive
+
+
+def _of_known_values(batch: Batch, before: Columns) -> Columns | None:
+    """The rows after those at hand, if all their values are at hand: the usual case, and a quick one."""
+    joined = {}
+    for name, column in before.items():
+        codes = column.codes_for(batch.frame[name])
+        if codes is None:
+            return None
+        joined[name] = CodedColumn(column.values, np.append(column.codes, codes))
+    return joined
+
+
+def _new(column: CodedColumn, before: CodedColumn | None) -> Flags:
+    """Which of its values are not at hand; missing is none of them."""
+    present: Flags = column.values.is_not_null().to_numpy()
+    if before is None or not present.any():
+        return present
+    at_hand: Flags = column.values.is_in(before.values.drop_nulls().implode()).fill_null(True).to_numpy()
+    return present & ~at_hand
 
 
 def _joined(before: Columns, after: Columns) -> Columns:
     return {name: before[name].followed_by(column) if name in before else column for name, column in after.items()}
 
 
-def _why_missing(column: Quasi | Sensitive, schema: Schema) -> str | None:
+def _why_missing(column: Role, schema: Schema) -> str | None:
     """Why a row with a missing value is rejected; None if it is not."""
     if schema.missing != "category":
         return DROPPED if schema.missing == "drop" else MISSING
@@ -158,7 +177,7 @@ def _why_missing(column: Quasi | Sensitive, schema: Schema) -> str | None:
     return UNMEASURABLE if unmeasurable else None
 
 
-def _build(reader: Reader, column: CodedColumn, role: Quasi | Sensitive, schema: Schema) -> None:
+def _build(reader: Reader, column: CodedColumn, role: Role, schema: Schema) -> None:
     """Encode a column, which raises if it cannot be done."""
     if isinstance(role, Quasi):
         build_axes(reader, column, role, schema)
@@ -170,9 +189,7 @@ def _reader(n_rows: int, schema: Schema) -> Reader:
     return Reader(Source.of(pl.DataFrame()), np.arange(n_rows), schema.decimal)
 
 
-def _wrong_by_themselves(
-    role: Quasi | Sensitive, column: CodedColumn, new: Flags, schema: Schema
-) -> Iterator[tuple[str, Flags]]:
+def _wrong_by_themselves(role: Role, column: CodedColumn, new: Flags, schema: Schema) -> Iterator[tuple[str, Flags]]:
     """What is wrong with some of the new values, whatever the others are, and with which values."""
     places = np.flatnonzero(new)
     while len(places) and not (isinstance(role, Quasi) and role.kind == "digits"):  # whose values need each other
@@ -190,7 +207,7 @@ def _wrong_by_themselves(
 
 
 def _misfits(
-    rows: NDArray[np.int64], fresh: Sequence[Quasi | Sensitive], coded: Columns, before: Columns, schema: Schema
+    rows: NDArray[np.int64], fresh: Sequence[Role], coded: Columns, before: Columns, schema: Schema
 ) -> Iterator[tuple[str, int]]:
     """The rows that do not go with those before them, one after the other.
 
@@ -213,7 +230,7 @@ def _misfits(
 
 
 def _first_unfit(
-    rows: NDArray[np.int64], fresh: Sequence[Quasi | Sensitive], coded: Columns, before: Columns, schema: Schema
+    rows: NDArray[np.int64], fresh: Sequence[Role], coded: Columns, before: Columns, schema: Schema
 ) -> str | None:
     """The first column that cannot be encoded with these rows; None if all can."""
     for role in fresh:

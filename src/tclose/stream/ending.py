@@ -79,7 +79,7 @@ def _put(n_rows: int, rows: Integers, labels: Integers) -> Integers:
 def _candidates(
     late: Integers, kept: Integers, requirement: Requirement, forming: Forming, rng: np.random.Generator
 ) -> list[Integers]:
-    """Which rows to release together, the best first: whole classes kept back, and as many of the late rows as can be."""
+    """Which rows to release together, the best first: late ones, as many as can be, and whole classes kept back."""
     candidates = [late]
     classes = [np.flatnonzero(kept == each) for each in range(int(kept.max(initial=NOWHERE)) + 1)]
     helpful = sorted(classes, key=lambda rows: farthest(requirement, forming, np.append(late, rows)))

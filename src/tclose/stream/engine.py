@@ -22,7 +22,7 @@ from tclose.stream.door import Batch, opened, read
 from tclose.stream.ending import end
 from tclose.stream.items import Outcome, Rejected, Released, Withheld
 from tclose.stream.reached import reached, some
-from tclose.stream.view import View
+from tclose.stream.view import About, View
 from tclose.stream.windows import NOWHERE, Budget, Forming, advance
 
 Integers = NDArray[np.int64]
@@ -259,7 +259,7 @@ class Engine:
         found = reached(self._schema, view.table, both)
         found = {name: each for name, each in found.items() if name in self._promised}
         distances = {name: some(each, np.arange(n_now)) for name, each in found.items()}
-        about = view.window, "direct", self._algorithm.name
+        about: About = (view.window, "direct", self._algorithm.name)
         released = view.release(now, about, distances, self._state.counts["classes"] + before, rng)
         rest = {name: some(each, np.arange(n_now, n_now + n_later)) for name, each in found.items()}
         return (released,), Kept(view.window, rest) if n_later else None
@@ -273,7 +273,7 @@ class Engine:
         labels = np.where(rows, 0, NOWHERE)
         labels[rows] = numbered
         distances = {name: some(each, classes) for name, each in kept.distances.items()}
-        about = kept.window, "indirect", self._algorithm.name
+        about: About = (kept.window, "indirect", self._algorithm.name)
         return (view.release(labels, about, distances, self._state.counts["classes"], rng),)
 
     def _settled(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,6 +23,7 @@ from tclose.stream.items import Case, Released, Window
 from tclose.stream.reached import some
 
 Integers = NDArray[np.int64]
+About = tuple[Window, Case, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,7 @@ class View:
     @cached_property
     def columns(self) -> Columns:
         """Its columns, with no value that only other rows have."""
-        rows = np.arange(self.size)
+        rows = slice(self.size)
         return {name: column.take(rows) for name, column in self.state.columns.items()}
 
     @cached_property
@@ -71,7 +73,7 @@ class View:
     def release(
         self,
         labels: Integers,
-        about: tuple[Window, Case, str],
+        about: About,
         distances: dict[str, Distances],
         first: int,
         rng: np.random.Generator,
@@ -95,13 +97,14 @@ class View:
         turn = rng.permutation(int(labels.max()) + 1)
         places = turn[labels[rows]]
         sensitive = [codes[rows] for codes in self.table.codes[: len(self.schema.sensitive)]]
-        order = np.lexsort((rng.permutation(len(rows)), *sensitive[::-1], places))
+        keys: list[NDArray[Any]] = [rng.permutation(len(rows)), *sensitive[::-1], places]
+        order = np.lexsort(keys)
         rows, places = rows[order], places[order]
         part = self.table.take(rows)
         taken = {each.column: self.columns[each.column].take(rows) for each in self.schema.sensitive}
         spans = part.spans(places, len(turn))
         frame = as_text(recode(part, Partition(places), self.source, taken, self.schema, spans))
-        frame = frame.cast({name: pl.String for name in self.schema.released_quasi})
+        frame = frame.cast(dict.fromkeys(self.schema.released_quasi, pl.String))
         back = np.argsort(turn)
         return Released(
             frame,
