@@ -292,4 +292,4 @@ class Engine:
         )
         self._state = replace(state, out=out, counts=counts)
         held = (Withheld(state.numbers[: len(now)][withheld], reason),) if withheld.any() else ()
-        return replace(before, released=released, withheld=before.withheld + held)
+        return replace(before, released=before.released + released, withheld=before.withheld + held)
