@@ -42,7 +42,7 @@ def both(seed: int) -> tuple[list[Turn], list[Outcome], Engine, list[Row], dict[
 
 @for_seeds(80)
 def test_it_is_the_printed_algorithm(seed: int) -> None:
-    turns, outcomes, engine, rows, given = both(seed)
+    turns, outcomes, engine, _, given = both(seed)
     busy = [turn for turn in turns if turn.groups]
     assert len(busy) == len(outcomes)
     for turn, outcome in zip(busy, outcomes, strict=True):
