@@ -328,7 +328,7 @@ class TestRejected:
 
     def test_missing_by_policy(self) -> None:
         for policy, n in (("category", 0), ("drop", 3), ("error", 3), (None, 3)):
-            keys = {"missing": policy} if policy else {}
+            keys: dict[str, Any] = {"missing": policy} if policy else {}
             schema = schema_of(["1"], k=2, **keys)
             frame = pl.DataFrame({"age": [1, None, None, None, *range(20)], "s0": [1] * 24})
             engine = Engine(schema, window=20, step=10, seed=1)
