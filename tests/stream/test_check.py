@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -14,7 +15,7 @@ import pytest
 from tclose.errors import VerificationError
 from tclose.schema import Schema
 from tclose.schema_columns import Quasi
-from tclose.stream import Checker, Engine, Outcome, Released, Window
+from tclose.stream import Checker, Engine, Outcome, Released, Window, claimed
 from tclose.stream.covers import covers
 from tests.stream.streams import Halves, frame_of, run, schema_of
 
@@ -56,6 +57,15 @@ def taken(released: Released, rows: list[int]) -> Released:
 
 def test_it_passes_what_is_right() -> None:
     assert replayed(stream()[1])["released"] == 200
+
+
+def test_it_passes_what_was_written_and_read_back() -> None:
+    outcomes = []
+    for outcome in stream()[1]:
+        (only,) = outcome.released
+        certificates = json.loads(json.dumps([only.certificate(place) for place in range(len(only))]))
+        outcomes.append(Outcome((replace(only, loss=0.0, distances=claimed(certificates)),)))
+    assert replayed(outcomes)["released"] == 200
 
 
 def moved(released: Released) -> Released:
