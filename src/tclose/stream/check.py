@@ -31,7 +31,7 @@ from tclose.stream.items import Outcome, Released
 
 Integers = NDArray[np.int64]
 WAITING, RELEASED, WITHHELD, REJECTED = range(4)
-MOST_PAIRS = 200_000  # of a released and an original value that are remembered, of each column
+MOST_PAIRS = 20_000  # of a released and an original value that are remembered, of each column
 
 
 class Checker:
