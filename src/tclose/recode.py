@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.axes import Axis, SpanAxis, TreeAxis
-from tclose.coded import CodedColumn, as_enum
+from tclose.coded import FEW, CodedColumn, as_enum
 from tclose.columns import float_texts, type_name
 from tclose.decimals import text
 from tclose.encode import EncodedTable, Spans
@@ -118,9 +118,13 @@ def _distinct(span: Span) -> tuple[Places, Places, NDArray[Any]]:
     """The distinct spans, so that each label is made once, and which of them each class has."""
     low, high = span
     width = int(high.max()) + 1
-    pairs = CodedColumn.of(pl.Series(low.astype(np.int64) * width + high))
-    distinct = pairs.values.to_numpy()
-    return (distinct // width).astype(np.int32), (distinct % width).astype(np.int32), pairs.codes
+    pairs = low.astype(np.int64) * width + high
+    if len(pairs) <= FEW:
+        distinct, back = np.unique(pairs, return_inverse=True)
+    else:
+        coded = CodedColumn.of(pl.Series(pairs))
+        distinct, back = coded.values.to_numpy(), coded.codes
+    return (distinct // width).astype(np.int32), (distinct % width).astype(np.int32), back
 
 
 def _means(axis: SpanAxis, span: Span, partition: Partition, places: Places) -> list[str | None]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import tclose
 from tclose.algorithms import REGISTRY
 from tclose.errors import SchemaError, TableError
+from tclose.partition import Partition
 from tclose.schema import Schema
 from tclose.stream import Checker, Engine, Outcome
 from tests.seeds import for_seeds
@@ -249,7 +250,7 @@ class TestEnd:
         class Whole(Halves):
             def partition(self, table: Any, requirement: Any, **rest: Any) -> Any:
                 requirement.check_whole(table)
-                return tclose.partition.Partition(np.zeros(len(table), np.int64))  # type: ignore[attr-defined]
+                return Partition(np.zeros(len(table), np.int64))
 
         schema = schema_of(["0.2"], k=2)
         frame = frame_of([(0,)] * 200 + [(3,)] * 50, np.random.default_rng(1))
