@@ -88,10 +88,10 @@ MIXED = Schema.from_dict(
 
 
 class TestCutsAndRestarts:
-    @settings(max_examples=5, deadline=None)
+    @settings(max_examples=4, deadline=None)
     @given(st.integers(0, 10**6), st.lists(st.integers(1, 60), max_size=12), st.data())
     def test_nothing_depends_on_them(self, seed: int, cuts: list[int], data: st.DataObject) -> None:
-        rows = mixed(seed, 120)
+        rows = mixed(seed, 100)
         whole = Engine(MIXED, window=40, step=20, seed=3)
         expected = _by_row(run(whole, rows))
         engine = Engine(MIXED, window=40, step=20, seed=3)
@@ -142,7 +142,7 @@ def _by_row(outcomes: list[Outcome]) -> tuple[list[Any], list[Any]]:
 
 @pytest.mark.parametrize("budget", ["printed", "window"])
 @pytest.mark.parametrize("method", QUICK)
-@for_seeds(4)
+@for_seeds(3)
 def test_every_method_keeps_the_promise(method: str, budget: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     ts = [str(t) for t in rng.choice(["0", "0.1", "0.3"], int(rng.integers(1, 3)))]
