@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose.algorithms import REGISTRY
-from tclose.errors import SchemaError, TableError
+from tclose.errors import SchemaError, SizeError, TableError
 from tclose.partition import Partition
 from tclose.schema import Schema
 from tclose.stream import Checker, Engine, Outcome
@@ -416,6 +416,24 @@ class TestCheckpoint:
             list(engine.feed(pl.DataFrame({"zip": [f"{row:06}" for row in rows], "pay": rows % 1000})))
             sizes.append(len(engine.checkpoint()))
         assert max(sizes[30:]) < 1.1 * max(sizes[5:30])
+
+
+class TestErrors:
+    def test_an_error_of_the_method_changes_nothing(self) -> None:
+        class Failing(Halves):
+            def partition(self, table: Any, requirement: Any, **rest: Any) -> Any:
+                raise SizeError("too large")
+
+        schema = schema_of(["0.2"])
+        frame = frame_of([(0,), (3,)] * 40, np.random.default_rng(1))
+        engine = Engine(schema, window=20, step=10, method=Failing(), seed=1)
+        for _ in range(2):
+            with pytest.raises(SizeError):
+                list(engine.feed(frame))
+            assert engine.position == 0
+        mended = Engine.restore(schema, engine.checkpoint(), method=Halves())
+        right = Engine(schema, window=20, step=10, method=Halves(), seed=1)
+        assert told(run(mended, frame)) == told(run(right, frame))
 
 
 class TestReleased:
