@@ -24,6 +24,7 @@ from benchmarks import (
     multiple,
     sabre,
     startup,
+    stream,
     sweep,
     tight,
 )
@@ -47,6 +48,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "diversity": diversity.run,
     "exact": exact.run,
     "milp": milp.run,
+    "stream": stream.run,
 }
 
 

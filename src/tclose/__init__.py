@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tclose import datasets as datasets
     from tclose import distances as distances
+    from tclose import stream as stream
     from tclose.algorithms import methods as methods
     from tclose.distances import emd as emd
     from tclose.distances import moves as moves
@@ -41,7 +42,7 @@ _HOMES = {
     "Release": "release",
     "Schema": "schema",
 }
-_MODULES = ("datasets", "distances", "testing")
+_MODULES = ("datasets", "distances", "stream", "testing")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

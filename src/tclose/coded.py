@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+FEW = 4096  # texts that Python looks up sooner than polars plans a join
 PIECE = 1 << 18  # what is wider than a code exists for so many rows at a time, within the processor's cache
 
 
@@ -88,14 +89,66 @@ class CodedColumn:
 
     def with_values(self, values: pl.Series) -> CodedColumn:
         """The same rows with other values in the places of these; those that are alike become one."""
+        if values.equals(self.values, check_dtypes=True):
+            return CodedColumn(values, self.codes)
         joined = CodedColumn.of(values)
         as_before = np.array_equal(joined.codes, np.arange(len(values)))
         return CodedColumn(joined.values, self.codes if as_before else self.spread(joined.codes))
 
-    def take(self, rows: NDArray[np.int64]) -> CodedColumn:
+    def followed_by(self, other: CodedColumn) -> CodedColumn:
+        """The rows of this and then those of another, of the same type.
+
+        Examples
+        --------
+        >>> column = CodedColumn.of(pl.Series(["b", "b"])).followed_by(CodedColumn.of(pl.Series(["a", "b"])))
+        >>> column.values.to_list(), column.codes.tolist()
+        (['a', 'b'], [1, 1, 0, 1])
+        """
+        joined = CodedColumn.of(pl.concat([self.values, other.values]))
+        places = joined.codes[: len(self.values)], joined.codes[len(self.values) :]
+        return CodedColumn(joined.values, np.concatenate([places[0][self.codes], places[1][other.codes]]))
+
+    def take(self, rows: NDArray[np.int64] | slice) -> CodedColumn:
         """Some of the rows, and no value that only others have."""
-        left = CodedColumn.of(pl.Series(self.codes[rows]))
-        return CodedColumn(self.values.gather(left.values), left.codes)
+        codes = self.codes[rows]
+        seen = np.zeros(len(self.values), bool)
+        for piece in pieces(len(codes)):
+            seen[codes[piece]] = True
+        if seen.all():
+            return CodedColumn(self.values, codes)
+        left = CodedColumn(self.values.filter(pl.Series(seen)), codes)
+        return CodedColumn(left.values, left.spread((np.cumsum(seen) - 1).astype(_width(len(left.values)))))
+
+    def codes_for(self, column: pl.Series) -> Array | None:
+        """The codes of other rows, if each of them has one of these values, which may be null.
+
+        Examples
+        --------
+        >>> column = CodedColumn.of(pl.Series(["a", "b"]))
+        >>> column.codes_for(pl.Series(["b", "b"])).tolist(), column.codes_for(pl.Series(["b", "c"]))
+        ([1, 1], None)
+        """
+        known = self.values.drop_nulls() if self.values.null_count() else self.values
+        n_missing = column.null_count()
+        if column.dtype != known.dtype or not len(known) or (n_missing and len(known) == len(self.values)):
+            return None
+        if column.dtype == pl.String:
+            found = column.cast(pl.Enum(known), strict=False)
+            if found.null_count() > n_missing:
+                return None
+            places = found.to_physical()
+            places = places.fill_null(len(known)) if n_missing else places
+            return places.to_numpy().astype(self.codes.dtype, copy=False)
+        if not (column.dtype.is_integer() or column.dtype.is_float()):
+            return None
+        distinct = known.to_numpy()
+        numbers = (column.fill_null(known[0]) if n_missing else column).to_numpy()
+        codes = np.minimum(np.searchsorted(distinct, numbers), len(distinct) - 1)
+        if not (distinct[codes] == numbers).all():
+            return None
+        if n_missing:
+            codes[column.is_null().to_numpy()] = len(known)
+        return codes.astype(self.codes.dtype)
 
 
 def as_enum(column: pl.Series) -> pl.Series:
@@ -136,9 +189,12 @@ def places_in(distinct: Array, numbers: Array) -> Array:
 
 def codes_of(labels: pl.Series, distinct: pl.Series) -> NDArray[np.int32]:
     """The position of each row's value in `distinct`, -1 where missing or absent."""
-    positions = pl.Series(np.arange(len(distinct), dtype=np.int32))
     if not len(distinct):
         return np.full(len(labels), -1, np.int32)
+    if labels.dtype == distinct.dtype == pl.String and len(labels) + len(distinct) <= FEW:
+        known = {label: place for place, label in enumerate(distinct.to_list())}
+        return np.array([-1 if label is None else known.get(label, -1) for label in labels.to_list()], np.int32)
+    positions = pl.Series(np.arange(len(distinct), dtype=np.int32))
     codes = labels.replace_strict(distinct, positions, default=-1, return_dtype=pl.Int32)
     return codes.fill_null(-1).to_numpy().astype(np.int32)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tclose.builders import plain
 from tclose.coded import CodedColumn
 from tclose.decimals import LARGEST, TooManyDigits, scaled
-from tclose.errors import TableError
+from tclose.errors import TableError, ValuesError
 from tclose.frames import Source, guarded
 
 MOST_DIGITS = 15  # what every float holds
@@ -43,14 +43,16 @@ class Reader:
     decimal: str = "."
     show_values: bool = False
 
-    def refuse(self, column: CodedColumn, bad: NDArray[np.bool_], what: str, fix: str) -> TableError:
+    def refuse(self, column: CodedColumn, bad: NDArray[np.bool_], what: str, fix: str) -> ValuesError:
         """An error about some values of a column: counts and lines, the values only on request."""
         wrong = column.values.filter(pl.Series(bad))
         rows = self.rows[column.spread(bad)]
         shown = f" Values: {', '.join(map(repr, wrong.head(10).to_list()))}." if self.show_values else ""
-        return TableError(
+        return ValuesError(
             f"Column '{column.name}': {len(wrong)} distinct value{'s' * (len(wrong) > 1)} in {len(rows)} "
-            f"row{'s' * (len(rows) > 1)} {what} ({self.source.name_rows(rows)}). {fix}{shown}"
+            f"row{'s' * (len(rows) > 1)} {what} ({self.source.name_rows(rows)}). {fix}{shown}",
+            rows,
+            what,
         )
 
     def numbers(self, column: CodedColumn) -> NDArray[np.float64]:

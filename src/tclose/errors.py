@@ -6,6 +6,8 @@ quotes a cell of the table: they name columns, counts and line numbers.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class TcloseError(Exception):
     """The common parent: `except TcloseError` catches all that is raised on purpose."""
@@ -17,6 +19,22 @@ class SchemaError(TcloseError):
 
 class TableError(TcloseError):
     """The table cannot be read, or does not fit its schema."""
+
+
+class ValuesError(TableError):
+    """Some values of a column do not fit the schema, whatever the others are.
+
+    Attributes
+    ----------
+    rows
+        The numbers of the rows that hold them: an array.
+    what
+        What is wrong with them, for people: `are not numbers`.
+    """
+
+    def __init__(self, message: str, rows: Any, what: str) -> None:
+        super().__init__(message)
+        self.rows, self.what = rows, what
 
 
 class SizeError(TableError):

@@ -222,16 +222,8 @@ def certificate_path(path: Path) -> Path:
     return path.with_name(path.name + ".certificate.json")
 
 
-def certify(
-    schema: Schema,
-    measured: Measured,
-    loss: float | None,
-    method: str,
-    parameters: dict[str, Any],
-    facts: dict[str, Any],
-    hidden: int | None = None,
-) -> Certificate:
-    """The certificate of a verified release; `hidden` cells are told of one that suppresses."""
+def promise(schema: Schema) -> dict[str, Any]:
+    """What a certificate says of a schema: `required` of every class, and of its `columns`."""
     asked: dict[str, Any] = {"k": schema.k, "t": {}, "l": {}}
     columns: dict[str, Any] = {}
     for quasi in schema.quasi:
@@ -256,6 +248,20 @@ def certify(
             }
     asked["t"] |= {joint.name: fraction(joint.t) for joint in schema.joint}
     columns |= {name: {"role": "keep"} for name in schema.keep}
+    return {"required": asked, "columns": columns}
+
+
+def certify(
+    schema: Schema,
+    measured: Measured,
+    loss: float | None,
+    method: str,
+    parameters: dict[str, Any],
+    facts: dict[str, Any],
+    hidden: int | None = None,
+) -> Certificate:
+    """The certificate of a verified release; `hidden` cells are told of one that suppresses."""
+    promised = promise(schema)
     reached = measured.as_dict()
     if any(quasi.publish == "mean" for quasi in schema.quasi):  # losses then depend on ends that are not released
         loss, facts = None, {name: fact for name, fact in facts.items() if "loss" not in name}
@@ -263,13 +269,13 @@ def certify(
         "certificate": 1,
         "rows": reached.pop("rows"),
         "classes": reached.pop("classes"),
-        "required": asked,
+        "required": promised["required"],
         "reached": reached,
         "loss": loss,
         "recode": schema.recode,
         "missing": schema.missing,
         "method": {"name": method, "parameters": parameters, **facts},
-        "columns": columns,
+        "columns": promised["columns"],
         "unit": "one row a unit, checked" if schema.unit else "one row is taken to be one person",
         "limits": LIMITS,
         "versions": {name: version(name) for name in ("tclose", "numpy", "numba", "polars")},

@@ -1,0 +1,186 @@
+"""The state of a stream between two steps, and as bytes.
+
+It holds raw rows and the seed: keep it as safe as the input.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.coded import CodedColumn, as_enum
+from tclose.distances import Matrix
+from tclose.errors import TableError
+from tclose.hierarchy import Hierarchy
+from tclose.metrics.closeness import Distances
+from tclose.schema import Schema
+from tclose.stream.door import Columns, Types
+from tclose.stream.items import Window
+
+Integers = NDArray[np.int64]
+MAGIC = b"tclose stream 1\n"
+DIGEST = 32
+OUR = ("\0number", "\0out", "\0kept")  # no column has such a name
+COUNTS = ("released", "rejected", "withheld", "classes", "case_1", "case_2", "case_3")
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Classes kept back.
+
+    Attributes
+    ----------
+    window
+        The window they were formed for.
+    distances
+        How far each is from it, by attribute.
+    """
+
+    window: Window
+    distances: dict[str, Distances]
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What an engine knows.
+
+    Attributes
+    ----------
+    position
+        How many rows were taken in.
+    steps
+        How often the window advanced.
+    finished
+        Whether the stream has ended.
+    types
+        The type of each column, in the order of the first batch.
+    counts
+        Rows by what became of them, classes, and how often each case was met.
+    numbers, columns
+        The rows at hand: their input numbers and values.
+    out
+        Which of them are out.
+    labels, kept
+        The class of each row whose class is kept back, else -1, and what is known of these classes.
+    """
+
+    position: int = 0
+    steps: int = 0
+    finished: bool = False
+    types: Types = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
+    numbers: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
+    columns: Columns = field(default_factory=dict)
+    out: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
+    labels: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
+    kept: Kept | None = None
+
+    def without_first(self, n_rows: int) -> State:
+        """The state when the first rows are forgotten, and all values that only they had."""
+        rows = slice(n_rows, None)
+        return replace(
+            self,
+            numbers=self.numbers[n_rows:],
+            columns={name: column.take(rows) for name, column in self.columns.items()},
+            out=self.out[n_rows:],
+            labels=self.labels[n_rows:],
+        )
+
+    def counted(self, **more: int) -> dict[str, int]:
+        """The counts with so much more."""
+        return self.counts | {name: self.counts[name] + number for name, number in more.items()}
+
+
+def pack(state: State, settings: dict[str, Any], schema: Schema) -> bytes:
+    """State and settings as bytes: a line that says what it is, their digest, and two parts.
+
+    The first part is JSON; the second the rows at hand, as Arrow.
+    """
+    told = {
+        **{name: getattr(state, name) for name in ("position", "steps", "finished", "counts")},
+        "settings": settings,
+        "schema": schema_digest(schema),
+        "types": list(state.types),
+        "kept": None if state.kept is None else _kept_as_dict(state.kept),
+    }
+    head = json.dumps(told).encode()
+    file = io.BytesIO()
+    columns = [as_enum(column.values).gather(column.codes).alias(name) for name, column in state.columns.items()]
+    ours = [pl.Series(name, array) for name, array in zip(OUR, (state.numbers, state.out, state.labels), strict=True)]
+    pl.DataFrame([*columns, *ours]).write_ipc(file)
+    body = len(head).to_bytes(8, "big") + head + file.getvalue()
+    return MAGIC + hashlib.sha256(body).digest() + body
+
+
+def unpack(data: bytes, schema: Schema) -> tuple[State, dict[str, Any]]:
+    """The inverse of `pack`.
+
+    Raises
+    ------
+    TableError
+        It is no checkpoint of this version, is damaged, or belongs to another schema.
+    """
+    if not data.startswith(MAGIC):
+        raise TableError("This is not a checkpoint of a stream, or one of another version of tclose.")
+    digest, body = data[len(MAGIC) : len(MAGIC) + DIGEST], data[len(MAGIC) + DIGEST :]
+    if hashlib.sha256(body).digest() != digest:
+        raise TableError("The checkpoint is damaged. Go back to an earlier one.")
+    length = int.from_bytes(body[:8], "big")
+    told = json.loads(body[8 : 8 + length])
+    if told["schema"] != schema_digest(schema):
+        raise TableError("The checkpoint was made with another schema. Give the same, or begin a new stream.")
+    frame = pl.read_ipc(io.BytesIO(body[8 + length :]), use_pyarrow=False)
+    columns = {name: CodedColumn.of(frame[name]) for name in frame.columns if name not in OUR}
+    numbers, out, labels = (frame[name].to_numpy().copy() for name in OUR)
+    state = State(
+        told["position"], told["steps"], told["finished"], {}, told["counts"], numbers, columns, out, labels,
+        None if told["kept"] is None else _kept_from_dict(told["kept"]),
+    )  # fmt: skip
+    types = {name: columns[name].values.dtype for name in told["types"]}
+    return replace(state, types=types), told["settings"]
+
+
+def schema_digest(schema: Schema) -> str:
+    """A digest of all that a schema says, hierarchies included, wherever they were read from."""
+    columns = [vars(column) for column in (*schema.quasi, *schema.sensitive, *schema.joint)]
+    keys = {name: value for name, value in vars(schema).items() if name not in ("quasi", "sensitive", "joint")}
+    return hashlib.sha256(json.dumps([keys, columns], default=_told, sort_keys=True).encode()).hexdigest()
+
+
+def _told(part: Any) -> Any:
+    if isinstance(part, Hierarchy):
+        return part.labels, part.parents.tolist()
+    return (part.values, part.distances.tolist()) if isinstance(part, Matrix) else repr(part)
+
+
+def _kept_as_dict(kept: Kept) -> dict[str, Any]:
+    return {
+        "window": kept.window.as_dict(),
+        "distances": {
+            name: {
+                "a": None if found.a is None else [int(each) for each in found.a],
+                "b": None if found.b is None else [int(each) for each in found.b],
+                "sizes": found.sizes.tolist(),
+                "n": found.n,
+                "denominator": found.denominator,
+                "floats": found.floats.tolist(),
+            }
+            for name, found in kept.distances.items()
+        },
+    }
+
+
+def _kept_from_dict(told: dict[str, Any]) -> Kept:
+    distances = {}
+    for name, each in told["distances"].items():
+        a, b = (None if each[side] is None else np.array(each[side], object) for side in "ab")
+        sizes = np.array(each["sizes"], np.int64)
+        distances[name] = Distances(a, b, sizes, each["n"], each["denominator"], np.array(each["floats"]))
+    return Kept(Window(**told["window"]), distances)

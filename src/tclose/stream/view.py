@@ -1,0 +1,116 @@
+"""A window as the methods see it, and its classes as they are released."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.coded import as_text
+from tclose.encode import EncodedTable, encode_rows
+from tclose.frames import Source
+from tclose.metrics.closeness import Distances
+from tclose.partition import Partition
+from tclose.recode import recode
+from tclose.schema import Schema
+from tclose.stream.checkpoint import State
+from tclose.stream.door import Columns
+from tclose.stream.items import Case, Released, Window
+from tclose.stream.reached import some
+
+Integers = NDArray[np.int64]
+About = tuple[Window, Case, str]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """The first rows at hand, encoded when they are first asked for.
+
+    Attributes
+    ----------
+    schema
+        What each column is.
+    state
+        All rows at hand.
+    size
+        How many of them are the window.
+    """
+
+    schema: Schema
+    state: State
+    size: int
+
+    @property
+    def window(self) -> Window:
+        """What the certificates of its classes name."""
+        numbers = self.state.numbers[: self.size]
+        return Window(int(numbers[0]), int(numbers[-1]), len(numbers))
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Its columns, with no value that only other rows have."""
+        rows = slice(self.size)
+        return {name: column.take(rows) for name, column in self.state.columns.items()}
+
+    @cached_property
+    def source(self) -> Source:
+        """Where `recode` finds kept columns and the order of all."""
+        empty = Source.of(pl.DataFrame())
+        return replace(empty, names=tuple(self.state.types), n_rows=self.size, column=self._column)
+
+    def _column(self, name: str) -> pl.Series:
+        return self.columns[name].values.gather(self.columns[name].codes).alias(name)
+
+    @cached_property
+    def table(self) -> EncodedTable:
+        """Its rows as arrays."""
+        return encode_rows(self.source, self.columns, np.arange(self.size), self.schema)
+
+    def release(
+        self,
+        labels: Integers,
+        about: About,
+        distances: dict[str, Distances],
+        first: int,
+        rng: np.random.Generator,
+    ) -> Released:
+        """The classes 0, 1, 2, ..., in an order that tells nothing.
+
+        Parameters
+        ----------
+        labels
+            The class of each row of the window, -1 where it is not released.
+        about
+            The window the classes are close to, the case, and the name of the method.
+        distances
+            How far each is from that window.
+        first
+            The number of the first class.
+        rng
+            For the order of classes, and of rows with equal sensitive values.
+        """
+        rows = np.flatnonzero(labels >= 0)
+        turn = rng.permutation(int(labels.max()) + 1)
+        places = turn[labels[rows]]
+        sensitive = [codes[rows] for codes in self.table.codes[: len(self.schema.sensitive)]]
+        keys: list[NDArray[Any]] = [rng.permutation(len(rows)), *sensitive[::-1], places]
+        order = np.lexsort(keys)
+        rows, places = rows[order], places[order]
+        part = self.table.take(rows)
+        taken = {each.column: self.columns[each.column].take(rows) for each in self.schema.sensitive}
+        spans = part.spans(places, len(turn))
+        frame = as_text(recode(part, Partition(places), self.source, taken, self.schema, spans, texts=True))
+        frame = frame.cast(dict.fromkeys(self.schema.released_quasi, pl.String))
+        back = np.argsort(turn)
+        return Released(
+            frame,
+            first + places,
+            self.state.numbers[rows],
+            *about,
+            part.loss(places, spans),
+            {name: some(found, back) for name, found in distances.items()},
+        )
