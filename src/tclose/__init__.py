@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tclose.errors import TableError as TableError
     from tclose.errors import TcloseError as TcloseError
     from tclose.errors import VerificationError as VerificationError
+    from tclose.exposure import Attacks as Attacks
+    from tclose.exposure import attack as attack
     from tclose.hierarchy import Hierarchy as Hierarchy
     from tclose.optimality import gap as gap
     from tclose.pipeline import anonymize as anonymize
@@ -32,6 +34,7 @@ __version__ = "0.1.0"
 # Each name is imported when it is first used: a program that only asks for help loads nothing else.
 _HOMES = {
     **dict.fromkeys(["anonymize", "assess"], "pipeline"),
+    **dict.fromkeys(["attack", "Attacks"], "exposure"),
     **dict.fromkeys(["emd", "moves"], "distances"),
     **dict.fromkeys(["SchemaError", "TableError", "SizeError", "InfeasibleError", "VerificationError"], "errors"),
     **dict.fromkeys(["MissingExtraError", "TcloseError", "HighLossWarning", "InferredSchemaWarning"], "errors"),
