@@ -1,4 +1,4 @@
-"""Charts: lines named at their ends, bars, and boxes of quartiles."""
+"""Charts: lines named at their ends, clouds of points, bars, and boxes of quartiles."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tclose.pages.svg import TEXT_HEIGHT, Drawing
+from tclose.pages.svg import SHAPES, TEXT_HEIGHT, Drawing
 
 N_COLOURS = 10
+DASHES = ("", "6 4", "2 3")
+LETTER = 7.3  # the width of a letter, about
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -17,8 +20,9 @@ class Line:
     """A line of a chart, with its name at its end."""
 
     name: str
-    points: list[tuple[float, float]]
+    points: list[Point]
     steps: bool = False  # a value holds until the next
+    told: Sequence[str] = ()  # of each point, shown when it is pointed at
 
 
 @dataclass(frozen=True)
@@ -36,41 +40,117 @@ class Axis:
         return (scale(value) - first) / (last - first)
 
 
-def chart(drawing: Drawing, across: Axis, up: Axis, lines: Sequence[Line], margin: float = 120.0) -> None:
-    """Lines over the whole drawing, named at their right ends, in a margin that wide."""
-    left, right, top, bottom = 62.0, drawing.width - margin, 34.0, drawing.height - 48.0
+@dataclass(frozen=True)
+class _Frame:
+    """Where a chart lies in its drawing."""
 
-    def at(point: tuple[float, float]) -> tuple[float, float]:
-        return left + across.share(point[0]) * (right - left), bottom - up.share(point[1]) * (bottom - top)
+    across: Axis
+    up: Axis
+    left: float
+    right: float
+    top: float
+    bottom: float
 
-    for tick in up.ticks:
-        y = at((across.ticks[0], tick))[1]
-        drawing.line([(left, y), (right, y)], "faint", 1)
-        drawing.text(left - 8, y + 4, f"{tick:g}", anchor="end")
-    for tick in across.ticks:
-        x = at((tick, up.ticks[0]))[0]
-        drawing.line([(x, bottom), (x, bottom + 4)], "ink", 1)
-        drawing.text(x, bottom + 19, f"{tick:g}", anchor="middle")
-    drawing.text(14, 20, up.title)
-    drawing.text((left + right) / 2, drawing.height - 9, across.title, anchor="middle")
+    def at(self, point: Point) -> Point:
+        return (
+            self.left + self.across.share(point[0]) * (self.right - self.left),
+            self.bottom - self.up.share(point[1]) * (self.bottom - self.top),
+        )
+
+
+def chart(drawing: Drawing, across: Axis, up: Axis, lines: Sequence[Line], margin: float | None = None) -> None:
+    """Lines over the whole drawing, named at their right ends, in a margin that wide or as wide as the names."""
+    frame = _framed(drawing, across, up, [line.name for line in lines], margin)
     ends = []
     for number, line in enumerate(lines):
-        places = [at(point) for point in line.points]
+        places = [frame.at(point) for point in line.points]
         bent = places[:1]
         for before, after in pairwise(places):
             bent += [(after[0], before[1]), after] if line.steps else [after]
-        drawing.line(bent, f"line{number % N_COLOURS}", 2)
-        drawing.dots(places, f"line{number % N_COLOURS}")
-        ends.append((places[-1], line.name, number))
-    names = apart([y for (_, y), _, _ in ends])
-    for ((x, y), name, number), beside in zip(ends, names, strict=True):
-        if right - x > 12 or abs(beside - y) > 4:
-            drawing.line([(x + 4, y), (right + 4, beside)], f"line{number % N_COLOURS}", 0.8, "2 3")
-        drawing.text(right + 8, beside + 4, name, f"line{number % N_COLOURS}")
+        drawing.line(bent, _colour(number), 2, DASHES[number // N_COLOURS % len(DASHES)])
+        _marks(drawing, places, line, number)
+        ends.append(places[-1])
+    names = apart([y for _, y in ends], within=(frame.top, frame.bottom))
+    for number, ((x, y), line, beside) in enumerate(zip(ends, lines, names, strict=True)):
+        if frame.right - x > 12 or abs(beside - y) > 4:
+            drawing.line([(x + 5, y), (frame.right + 6, beside)], _colour(number), 0.8, "2 3")
+        drawing.text(frame.right + 10, beside + 4, line.name, _colour(number))
 
 
-def apart(heights: Sequence[float], least: float = TEXT_HEIGHT) -> list[float]:
-    """The heights, moved as little as needed so that no two are nearer than a line of text."""
+def cloud(drawing: Drawing, across: Axis, up: Axis, groups: Sequence[Line], edge: Sequence[Point] = ()) -> None:
+    """Points of several groups, each of its own colour and shape, listed at the right; and a line that bounds them."""
+    frame = _framed(drawing, across, up, [group.name for group in groups], None, 26.0)
+    if edge:
+        places = [frame.at(point) for point in edge]
+        bent = [(places[0][0], frame.top), places[0]]
+        for before, after in pairwise(places):
+            bent += [(after[0], before[1]), after]
+        drawing.line([*bent, (frame.right, bent[-1][1])], "quiet", 1.4, "5 4")
+    for number, group in enumerate(groups):
+        places = [frame.at(point) for point in group.points]
+        _marks(drawing, places, group, number, 4.6)
+        y = frame.top + 6 + number * (TEXT_HEIGHT + 3)
+        drawing.mark(frame.right + 20, y - 4, _colour(number), _shape(number))
+        drawing.text(frame.right + 32, y, group.name, _colour(number))
+
+
+def _framed(
+    drawing: Drawing, across: Axis, up: Axis, names: Sequence[str], margin: float | None, more: float = 0.0
+) -> _Frame:
+    """Draw axes and grid, and leave room for the names at the right."""
+    wide = max(map(len, names), default=0) * LETTER + 22 + more if margin is None else margin
+    left = 18 + max(len(plain(tick)) for tick in up.ticks) * LETTER
+    frame = _Frame(across, up, max(left, 46.0), drawing.width - wide, 36.0, drawing.height - 48.0)
+    for tick in up.ticks:
+        y = frame.at((across.ticks[0], tick))[1]
+        drawing.line([(frame.left, y), (frame.right, y)], "faint", 1)
+        drawing.text(frame.left - 8, y + 4, plain(tick), "quiet", "end")
+    for tick in across.ticks:
+        x = frame.at((tick, up.ticks[0]))[0]
+        drawing.line([(x, frame.bottom), (x, frame.bottom + 4)], "quiet", 1)
+        drawing.text(x, frame.bottom + 19, plain(tick), "quiet", "middle")
+    drawing.text(8, 18, up.title, "ink b")
+    drawing.text((frame.left + frame.right) / 2, drawing.height - 9, across.title, "ink b", "middle")
+    return frame
+
+
+def _marks(drawing: Drawing, places: Sequence[Point], line: Line, number: int, size: float = 3.6) -> None:
+    told = line.told or [""] * len(places)
+    for (x, y), words in zip(places, told, strict=True):
+        drawing.mark(x, y, _colour(number), _shape(number), words, size)
+
+
+def _colour(number: int) -> str:
+    return f"line{number % N_COLOURS}"
+
+
+def _shape(number: int) -> str:
+    return SHAPES[number % len(SHAPES)]
+
+
+def plain(number: float) -> str:
+    """A number of a scale, as people write it.
+
+    Examples
+    --------
+    >>> plain(0.25), plain(1200000.0), plain(0.001)
+    ('0.25', '1,200,000', '0.001')
+    """
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.6f}".rstrip("0").rstrip(".")
+
+
+def apart(
+    heights: Sequence[float], least: float = TEXT_HEIGHT, within: tuple[float, float] = (-math.inf, math.inf)
+) -> list[float]:
+    """The heights, moved as little as needed so that no two are nearer than a line of text, and all are within.
+
+    Examples
+    --------
+    >>> apart([10, 12, 50], least=10)
+    [6.0, 16.0, 50.0]
+    >>> apart([98, 99], least=10, within=(0, 100))
+    [90.0, 100.0]
+    """
     order = sorted(range(len(heights)), key=lambda each: heights[each])
     groups: list[list[int]] = []
     for each in order:
@@ -81,6 +161,14 @@ def apart(heights: Sequence[float], least: float = TEXT_HEIGHT) -> list[float]:
     for group in groups:
         for place, each in enumerate(group):
             moved[each] = _first(group, heights, least) + place * least
+    limit = within[1]
+    for each in reversed(order):
+        moved[each] = min(moved[each], limit)
+        limit = moved[each] - least
+    limit = within[0]
+    for each in order:
+        moved[each] = max(moved[each], limit)
+        limit = moved[each] + least
     return moved
 
 
@@ -124,24 +212,37 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 @dataclass(frozen=True)
 class Bar:
-    """A named length, with words for it and its colour."""
+    """A named length, with words for it and its colour; and another length behind it, to compare it with."""
 
     name: str
     value: float
     words: str
     kind: str = "line0"
+    behind: float | None = None
 
 
-def bars(drawing: Drawing, across: Axis, entries: Sequence[Bar], left: float = 130.0) -> None:
+def bars(drawing: Drawing, across: Axis, entries: Sequence[Bar]) -> None:
     """Horizontal bars, one below the other, from the first tick on."""
-    right, top, row = drawing.width - 70.0, 30.0, 22.0
+    left = _left([entry.name for entry in entries])
+    right = drawing.width - 20.0 - max(len(entry.words) for entry in entries) * LETTER
+    top, row = 30.0, 22.0
     _grid(drawing, across, left, right, top, top + row * len(entries))
     for place, entry in enumerate(entries):
         y = top + row * place
-        drawing.text(left - 8, y + 15, entry.name, anchor="end")
-        length = max(across.share(max(entry.value, across.ticks[0])) * (right - left), 1.0)
-        drawing.box(left, y + 4, length, row - 8, f"f {entry.kind}")
-        drawing.text(left + length + 6, y + 15, entry.words)
+        drawing.text(left - 8, y + 15, shortened(entry.name), anchor="end")
+        length, behind = (
+            max(across.share(max(value, across.ticks[0])) * (right - left), 1.0)
+            for value in (entry.value, entry.value if entry.behind is None else entry.behind)
+        )
+        if entry.behind is not None:
+            drawing.box(left, y + 2, behind, row - 4, "f m quiet")
+        drawing.box(left, y + 5, length, row - 10, f"bar f {entry.kind}", f"{entry.name}: {entry.words}")
+        drawing.text(left + max(length, behind) + 6, y + 15, entry.words, "quiet")
+
+
+def bars_height(n: int) -> float:
+    """The height of a drawing of so many bars."""
+    return 30.0 + 22.0 * n + 28.0
 
 
 @dataclass(frozen=True)
@@ -153,18 +254,61 @@ class Box:
     kind: str = "line0"
 
 
-def boxes(drawing: Drawing, across: Axis, entries: Sequence[Box], left: float = 130.0) -> None:
+def boxes(drawing: Drawing, across: Axis, entries: Sequence[Box]) -> None:
     """Distributions, one below the other: a line from end to end, a box from quartile to quartile."""
-    right, top, row = drawing.width - 40.0, 30.0, 26.0
+    left, right, top, row = _left([entry.name for entry in entries]), drawing.width - 40.0, 30.0, 24.0
     _grid(drawing, across, left, right, top, top + row * len(entries))
     for place, entry in enumerate(entries):
         y = top + row * place + row / 2
         least, lower, middle, upper, most = (left + across.share(mark) * (right - left) for mark in entry.marks)
-        drawing.text(left - 8, y + 4, entry.name, anchor="end")
+        drawing.text(left - 8, y + 4, shortened(entry.name), anchor="end")
         drawing.line([(least, y), (most, y)], entry.kind, 1.5)
-        drawing.box(lower, y - 7, max(upper - lower, 2.0), 14, f"f t {entry.kind}")
+        told = f"{entry.name}: " + ", ".join(plain(mark) for mark in entry.marks)
+        drawing.box(lower, y - 7, max(upper - lower, 2.0), 14, "f back")
+        drawing.box(lower, y - 7, max(upper - lower, 2.0), 14, f"f m {entry.kind}", told)
         drawing.box(lower, y - 7, max(upper - lower, 2.0), 14, f"s {entry.kind}")
         drawing.line([(middle, y - 7), (middle, y + 7)], entry.kind, 2.6)
+
+
+def boxes_height(n: int) -> float:
+    """The height of a drawing of so many boxes."""
+    return 30.0 + 24.0 * n + 28.0
+
+
+def shares(drawing: Drawing, parts: Sequence[str], entries: Sequence[tuple[str, Sequence[float]]]) -> None:
+    """Bars of one length, each parted by its shares, which add up to 1; what the parts are stands above."""
+    left, right, top, row = _left([name for name, _ in entries]), drawing.width - 20.0, 36.0, 26.0
+    kinds = [f"f shade{place} line0" for place in range(len(parts))]
+    x = left
+    for kind, part in zip(kinds, parts, strict=True):
+        drawing.box(x, 8, 12, 12, kind)
+        drawing.box(x, 8, 12, 12, "s line0")
+        drawing.text(x + 18, 18, part)
+        x += 18 + len(part) * LETTER + 18
+    for place, (name, lengths) in enumerate(entries):
+        y, x = top + row * place, left
+        drawing.text(left - 8, y + 15, shortened(name), anchor="end")
+        for kind, part, length in zip(kinds, parts, lengths, strict=True):
+            wide = length * (right - left)
+            if wide > 0:
+                drawing.box(x, y + 2, wide, row - 8, f"bar {kind}", f"{name}: {part} in {length:.0%} of the rows")
+            x += wide
+        drawing.box(left, y + 2, right - left, row - 8, "s line0")
+
+
+def shares_height(n: int) -> float:
+    """The height of a drawing of so many parted bars."""
+    return 36.0 + 26.0 * n + 6.0
+
+
+def shortened(name: str, most: int = 34) -> str:
+    """A name that fits beside a bar."""
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def _left(names: Sequence[str]) -> float:
+    """Where bars begin, so that their names fit."""
+    return 18 + max((len(shortened(name)) for name in names), default=0) * LETTER
 
 
 def _grid(drawing: Drawing, across: Axis, left: float, right: float, top: float, bottom: float) -> None:
@@ -172,5 +316,5 @@ def _grid(drawing: Drawing, across: Axis, left: float, right: float, top: float,
     for tick in across.ticks:
         x = left + across.share(tick) * (right - left)
         drawing.line([(x, top), (x, bottom)], "faint", 1)
-        drawing.text(x, bottom + 17, f"{tick:g}", anchor="middle")
-    drawing.text(left, 18, across.title)
+        drawing.text(x, bottom + 17, plain(tick), "quiet", "middle")
+    drawing.text(left, 18, across.title, "ink b")
