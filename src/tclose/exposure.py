@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from tclose.algorithms import REGISTRY, Algorithm, find
 from tclose.attacks.crowd import crowd_alike, crowd_inside
-from tclose.attacks.definetti import Guesses, definetti
+from tclose.attacks.definetti import Guesses, definetti, unlearned
 from tclose.attacks.linkage import Linkage, linkage
 from tclose.attacks.minimality import Minimality, minimality
 from tclose.attacks.reidentification import Reidentification, reidentification
@@ -28,6 +29,7 @@ from tclose.requirement import Requirement
 from tclose.schema import Schema
 
 Integers = NDArray[np.int64]
+Learner = Callable[[EncodedTable, Integers, int], Guesses]
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ def attack(
     )
     raw = Classes.of(len(table), (columns[quasi.column] for quasi in schema.quasi)).labels
     alike = None if everyone is None else crowd_alike(everyone.keys, len(table), raw)
-    before = _expose(table, raw, limits, alike)
+    before = _expose(table, raw, limits, alike, unlearned)
     if release is None:
         return Attacks(before)
     method = None if isinstance(release, Release) else find(release)
@@ -159,7 +161,7 @@ def attack(
         raise TableError("The release has other rows than the table. Give the table it was made of.")
     labels = release.classes[rows]
     alike = None if everyone is None else crowd_inside(everyone.table, len(table), labels)
-    after = _expose(table, labels, limits, alike)
+    after = _expose(table, labels, limits, alike, definetti)
     if not candidates:
         return Attacks(before, after)
     again = minimality(
@@ -169,7 +171,9 @@ def attack(
     return Attacks(before, after, again)
 
 
-def _expose(table: EncodedTable, labels: Integers, limits: Limits, alike: Integers | None) -> Exposure:
+def _expose(
+    table: EncodedTable, labels: Integers, limits: Limits, alike: Integers | None, learner: Learner
+) -> Exposure:
     """Every attack that needs classes alone; a population has at least the people of the table."""
     sizes = np.bincount(labels)
     population = None if alike is None else np.maximum(alike, sizes)
@@ -180,7 +184,7 @@ def _expose(table: EncodedTable, labels: Integers, limits: Limits, alike: Intege
         tally = Tally.of(labels, codes, domain.size)
         rises[domain.column] = skewness(tally)
         sorts[domain.column] = similarity(domain.form, tally, limits.outliers, limits.narrow)
-        guesses[domain.column] = definetti(table, labels, place)
+        guesses[domain.column] = learner(table, labels, place)
     return Exposure(linkage(sizes, limits.k), reidentification(sizes, population, limits.risk), rises, sorts, guesses)
 
 

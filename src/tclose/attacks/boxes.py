@@ -57,11 +57,18 @@ def shown_classes(table: EncodedTable, labels: NDArray[np.int64]) -> NDArray[np.
 
 def _fitting(axis: Axis, low: Places, high: Places) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     if isinstance(axis, SpanAxis):
-        first = np.searchsorted(axis.lows, axis.lows[low], side="left")
-        return first, np.searchsorted(axis.highs, axis.highs[high], side="right") - 1
+        # Values that are released alike, by `step` or in a tail, stand together.
+        starts, stops = _runs(axis.low_labels), _runs(axis.high_labels)
+        first = starts[np.searchsorted(starts, low, side="right") - 1]
+        return first, np.append(stops[1:], len(axis.highs))[np.searchsorted(stops, high, side="right") - 1] - 1
     begin, end = _leaves_below(axis)
     node = axis.cover(low, high)
     return begin[node], end[node]
+
+
+def _runs(labels: NDArray[np.object_]) -> NDArray[np.int64]:
+    """Where each run of equal labels begins."""
+    return np.flatnonzero(np.append(True, labels[1:] != labels[:-1]))
 
 
 def _leaves_below(axis: TreeAxis) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -72,7 +79,7 @@ def _leaves_below(axis: TreeAxis) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     while len(node):
         np.minimum.at(begin, node, places)
         np.maximum.at(end, node, places)
-        node, places = axis.hierarchy.parents[node], places
+        node = axis.hierarchy.parents[node]
         below = node >= 0
         node, places = node[below], places[below]
     return begin, end
