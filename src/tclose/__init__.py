@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from tclose import datasets as datasets
     from tclose import distances as distances
     from tclose.algorithms import methods as methods
+    from tclose.comparison import Comparison as Comparison
+    from tclose.comparison import compare as compare
     from tclose.distances import emd as emd
     from tclose.distances import moves as moves
     from tclose.errors import HighLossWarning as HighLossWarning
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from tclose.pipeline import assess as assess
     from tclose.release import Release as Release
     from tclose.schema import Schema as Schema
+    from tclose.suggestion import Suggestion as Suggestion
+    from tclose.suggestion import suggest as suggest
     from tclose.usefulness import utility as utility
 
 __version__ = "0.1.0"
@@ -39,6 +43,8 @@ _HOMES = {
     **dict.fromkeys(["emd", "moves"], "distances"),
     **dict.fromkeys(["SchemaError", "TableError", "SizeError", "InfeasibleError", "VerificationError"], "errors"),
     **dict.fromkeys(["MissingExtraError", "TcloseError", "HighLossWarning", "InferredSchemaWarning"], "errors"),
+    **dict.fromkeys(["compare", "Comparison"], "comparison"),
+    **dict.fromkeys(["suggest", "Suggestion"], "suggestion"),
     "gap": "optimality",
     "methods": "algorithms",
     "Hierarchy": "hierarchy",

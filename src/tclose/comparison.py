@@ -136,12 +136,12 @@ def compare(
     chosen = [find(method) for method in methods]
     if not chosen:
         raise SchemaError("There is nothing to compare. Name at least one method.")
-    asked = [(exact(each, "compare", "t"), with_t(schema, each)) for each in t] or [(None, schema)]
+    asked: list[tuple[Fraction | None, Schema]] = [(exact(each, "compare", "t"), with_t(schema, each)) for each in t]
     plans = [
         _Plan(algorithm, given, replace(one, k=size), Control(time))
         for algorithm in chosen
         for size in k or (schema.k,)
-        for given, one in asked
+        for given, one in asked or [(None, schema)]
     ]
     ground = Ground.of(read(df, schema.delimiter, schema.encoding), schema, seed, queries)
     tell = progress or (lambda stage, loss, done: None)

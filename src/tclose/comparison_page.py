@@ -41,8 +41,9 @@ EXPLAINED = (
     "A belief rises by the share of a sensitive value in a class minus its share in the whole table; shown is the "
     "largest rise anywhere. Only under the equal distance is it at most t: the other distances take near values "
     "for nearly the same.",
-    "The guess is a learner's, who looks at the whole release (deFinetti attack): by how much more often it is right "
-    "than whoever always says the most frequent value. Parts of this are what any useful table teaches.",
+    "The guess is a learner's, who looks at the whole release and may know everyone's quasi-identifiers (deFinetti "
+    "attack): by how much more often it is right than whoever always says the most frequent value. A part of this is "
+    "what any useful table teaches.",
     "The risk of a row is the largest chance of giving it its person: one over the rows of its class.",
 )
 
@@ -227,7 +228,7 @@ def _seconds(page: Page, found: Comparison) -> None:
     at_once = (
         "One run at a time."
         if found.jobs == 1
-        else f"{found.jobs} runs shared the processors, so take times as rough; ask for one job at a time to compare them."
+        else f"{found.jobs} runs shared the processors, so take times as rough; with one job they can be compared."
     )
     stopped = " Some runs were stopped when their time was up." if any(run.stopped_early for run in found.done) else ""
     caption = f"Of the method alone, without reading and writing; the scale is logarithmic. {at_once}{stopped}"
@@ -305,7 +306,7 @@ def _times(other: float, own: float) -> str:
 
 
 def _range(times: Sequence[float]) -> str:
-    least, most = f"{min(times):.2f}", f"{max(times):.2f}"
+    least, most = f"{min(times):.2g}", f"{max(times):.2g}"
     return f"{most} s" if least == most else f"{least} to {most} s"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time as clock
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tclose.algorithms import Algorithm
 from tclose.attacks.boxes import Boxes, shown_classes
-from tclose.attacks.definetti import definetti
+from tclose.attacks.definetti import Guesses, definetti, unlearned
 from tclose.attacks.reidentification import reidentification
 from tclose.attacks.skewness import skewness
 from tclose.capable import check_capable
@@ -35,6 +35,7 @@ from tclose.schema import Schema
 from tclose.schema_toml import exact
 
 Integers = NDArray[np.int64]
+Learner = Callable[[EncodedTable, Integers, int], Guesses]
 WARM_ROWS, WARM_SECONDS = 500, 20.0
 REFUSALS = (SchemaError, SizeError, InfeasibleError, MissingExtraError)
 ONE_CLASS = "Only one class holding the whole table was found, which is useless."
@@ -49,8 +50,8 @@ class Gains:
     rise
         The largest rise, in any class, of the belief in a sensitive value: its share there minus that in the table.
     guess
-        How much more often a learner guesses the sensitive value of a row than whoever always says
-        the most frequent one (`attacks.definetti`); the largest over the attributes.
+        How much more often the better of two learners guesses the sensitive value of a row than whoever
+        always says the most frequent one (`attacks.definetti`); the largest over the attributes.
     risk
         The largest chance that a row is given its person: one over the rows of its class.
     """
@@ -142,7 +143,7 @@ class Ground:
     def before(self) -> Gains:
         """What attackers gain from the table as it stands."""
         names = (self.columns[quasi.column] for quasi in self.schema.quasi)
-        return gains(self.table, Classes.of(len(self.table), names).labels)
+        return gains(self.table, Classes.of(len(self.table), names).labels, unlearned)
 
     def warm(self, algorithm: Algorithm) -> None:
         """Run it on some rows, so that a measured time is that of the method and not of loading it."""
@@ -224,13 +225,14 @@ class Ground:
         return reached
 
 
-def gains(table: EncodedTable, labels: Integers) -> Gains:
+def gains(table: EncodedTable, labels: Integers, learner: Learner = definetti) -> Gains:
     """What attackers gain from classes 0, 1, 2, ... of a table; nothing without sensitive attributes but the risk."""
     rises, guesses = [0.0], [0.0]
     for place, (domain, codes) in enumerate(zip(table.domains, table.codes, strict=True)):
         if not isinstance(domain.form, Product):  # a joint is attacked by its columns
             rises.append(skewness(Tally.of(labels, codes, domain.size)).worst_rise)
-            guesses.append(definetti(table, labels, place).gain_over_table)
+            found = learner(table, labels, place)
+            guesses.append(max(found.right, found.right_with_rows) - found.of_table)
     return Gains(max(rises), max(guesses), reidentification(np.bincount(labels)).prosecutor.largest)
 
 
@@ -264,7 +266,9 @@ def with_t(schema: Schema, t: object, column: str | None = None) -> Schema:
     value = exact(t, "compare", "t")
     known = {each.column for each in schema.sensitive} | {each.name for each in schema.joint}
     if column is not None and column not in known:
-        raise SchemaError(f"'{column}' is no sensitive attribute and no joint of the schema. Use one of: {_all(known)}.")
+        raise SchemaError(
+            f"'{column}' is no sensitive attribute and no joint of the schema. Use one of: {_all(known)}."
+        )
     having = {each.column for each in schema.sensitive if each.t is not None} | {each.name for each in schema.joint}
     chosen = having if column is None else {column}
     if not chosen:

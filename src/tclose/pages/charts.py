@@ -58,9 +58,28 @@ class _Frame:
         )
 
 
-def chart(drawing: Drawing, across: Axis, up: Axis, lines: Sequence[Line], margin: float | None = None) -> None:
-    """Lines over the whole drawing, named at their right ends, in a margin that wide or as wide as the names."""
+def chart(
+    drawing: Drawing,
+    across: Axis,
+    up: Axis,
+    lines: Sequence[Line],
+    margin: float | None = None,
+    upright: tuple[float, str] | None = None,
+    chord: tuple[Point, Point] | None = None,
+) -> None:
+    """Lines over the whole drawing, named at their right ends.
+
+    The names are in a margin that wide, or as wide as they are. `upright` is a place across that is marked, with
+    words for it; `chord` a thin straight line.
+    """
     frame = _framed(drawing, across, up, [line.name for line in lines], margin)
+    if chord is not None:
+        drawing.line([frame.at(end) for end in chord], "quiet", 1, "3 4")
+    if upright is not None:
+        x = frame.at((upright[0], up.ticks[0]))[0]
+        drawing.line([(x, frame.top - 8), (x, frame.bottom)], "ink", 1.2, "6 4")
+        near = frame.right - x < len(upright[1]) * LETTER
+        drawing.text(x - 6 if near else x + 6, frame.top - 2, upright[1], "ink b", "end" if near else "start")
     ends = []
     for number, line in enumerate(lines):
         places = [frame.at(point) for point in line.points]
