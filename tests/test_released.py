@@ -107,8 +107,8 @@ def test_a_decimal_comma() -> None:
 )
 def test_periods(label: str, first: str, last: str) -> None:
     found = stretch(label, day_reader("%d.%m.%Y"))
-    days = [float(np.datetime64(day).astype("datetime64[D]").astype(int)) for day in (first, last)]
-    assert found == Stretch(*days)
+    low, high = (float(np.datetime64(day).astype("datetime64[D]").astype(int)) for day in (first, last))
+    assert found == Stretch(low, high)
 
 
 def test_tails_of_ours_are_not_the_values_they_begin_at() -> None:
@@ -269,11 +269,11 @@ def test_a_written_release_is_read_as_the_release_itself(dataset: str, suffix: s
     assert np.array_equal(np.unique(own.sizes, return_counts=True), np.unique(written.sizes, return_counts=True))
     one, other = (tclose.utility(frame, each, schema) for each in (release, tmp_path / f"release{suffix}"))
     assert one.loss == pytest.approx(release.certificate["loss"], abs=1e-12)
-    told, again = one.as_dict(), other.as_dict()
-    assert told.keys() == again.keys()
+    first, again = one.as_dict(), other.as_dict()
+    assert first.keys() == again.keys()
     for name in ("loss", "summed_loss", "discernibility", "suppressed_cells", "classes"):
-        assert told[name] == pytest.approx(again[name], abs=1e-12)
-    assert told["queries"]["median"] == pytest.approx(again["queries"]["median"], abs=1e-9)
+        assert first[name] == pytest.approx(again[name], abs=1e-12)
+    assert first["queries"]["median"] == pytest.approx(again["queries"]["median"], abs=1e-9)
 
 
 def test_means_can_be_measured_only_with_the_release_itself() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import tclose
 from tclose.errors import MissingExtraError, TableError
+from tclose.metrics import classifier
 from tclose.metrics.classifier import classifier_accuracy
 from tclose.released import read_release
 from tclose.schema import Schema
@@ -18,6 +19,11 @@ from tests.metrics.random_releases import random_case
 SCHEMA = Schema.from_dict(
     {"k": 2, "quasi": {"age": {"kind": "numeric"}, "job": {"kind": "categorical"}}, "keep": ["buys"]}
 )
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classifier, "TREES", 8)
 
 
 def people(n: int = 400) -> pl.DataFrame:

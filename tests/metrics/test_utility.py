@@ -150,7 +150,7 @@ def test_entropy(seed: int) -> None:
 
 def _wanted(case: Case, asked: Queries, query: int) -> tuple[dict[str, frozenset[Value]], frozenset[Value]]:
     """A query as the values it asks for."""
-    wanted = {}
+    wanted: dict[str, frozenset[Value]] = {}
     for line, low, high in zip(asked.lines[query], asked.lows[query], asked.highs[query], strict=True):
         if line == len(case.lines):
             return wanted, frozenset(ILL[low:high])
