@@ -18,6 +18,7 @@ from benchmarks import (
     million,
     mondrian,
     multiple,
+    queries,
     sabre,
     startup,
     sweep,
@@ -39,6 +40,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "fragments": fragments.run,
     "joint": joint.run,
     "multiple": multiple.run,
+    "queries": queries.run,
 }
 
 

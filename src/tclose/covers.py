@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from math import inf
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ Places = NDArray[np.int32]
 Span = tuple[int, int]
 Point = Callable[[str], tuple[float, float]]  # a number or a day as where it begins and ends; raises ValueError
 
+SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 UNREAD, NOTHING = (-1, -1), (-2, -2)
 INTERVAL = re.compile(r"([\[\](])\s*(.*?)\s*([\])\[])", re.DOTALL)
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
@@ -144,26 +146,32 @@ def _day(day: date) -> float:
     return float((day - date(1970, 1, 1)).days)
 
 
-def line_covers(labels: Iterable[str | None], values: NDArray[np.float64], missing: bool, point: Point) -> Places:
-    """The first and last place of each label on a line of these values, ascending, then a place for missing ones."""
-    whole = (0, len(values) - 1 + missing)
-    spans = []
-    for label in labels:
-        if label is None:
-            spans.append((len(values), len(values)) if missing else whole)
-        elif label.strip() and not label.strip().strip("*"):
-            spans.append(whole)
+def line_covers(labels: Sequence[str | None], values: NDArray[np.float64], missing: bool, point: Point) -> Places:
+    """The first and last place of each label on a line of these values, ascending, then a place for missing ones.
+
+    Examples
+    --------
+    >>> line_covers(["[20, 45[", ">50", "?"], np.array([18.0, 20, 40, 45]), False, number_reader(".")).tolist()
+    [[1, 2], [-2, -2], [-1, -1]]
+    """
+    spans = np.full((len(labels), 2), UNREAD, np.int32)
+    read: list[tuple[int, Stretch]] = []
+    for place, label in enumerate(labels):
+        if label is None and missing:
+            spans[place] = len(values)
+        elif label is None or (label.strip() and not label.strip("* ")):
+            spans[place] = 0, len(values) - 1 + missing
         else:
             found = stretch(label, point)
-            spans.append(UNREAD if found is None else line_span(found, values))
-    return np.array(spans, np.int32).reshape(-1, 2)
-
-
-def line_span(found: Stretch, values: NDArray[np.float64]) -> Span:
-    """The values inside a stretch."""
-    low = int(np.searchsorted(values, found.low, "right" if found.low_open else "left"))
-    high = int(np.searchsorted(values, found.high, "left" if found.high_open else "right")) - 1
-    return (low, high) if low <= high else NOTHING
+            read += [(place, found)] if found else []
+    lows = np.array([(found.low, found.low_open) for _, found in read], np.float64).reshape(-1, 2).T
+    highs = np.array([(found.high, found.high_open) for _, found in read], np.float64).reshape(-1, 2).T
+    first = np.where(lows[1] > 0, *(np.searchsorted(values, lows[0], side) for side in SIDES[::-1]))
+    last = np.where(highs[1] > 0, *(np.searchsorted(values, highs[0], side) for side in SIDES)) - 1
+    inside = np.column_stack([first, last])
+    inside[first > last] = NOTHING
+    spans[[place for place, _ in read]] = inside
+    return spans
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,15 +192,18 @@ class TreeCovers:
     axis: TreeAxis
     prefixes: bool = False
 
-    def spans(self, labels: Iterable[str | None]) -> Places:
+    def spans(self, labels: Sequence[str | None]) -> Places:
         """The first and last place of each label."""
-        return np.array([self._span(label) for label in labels], np.int32).reshape(-1, 2)
+        found = np.array([self._span(label) for label in labels], np.int32).reshape(-1, 2)
+        inner = (found[:, 0] >= 0) & (found[:, 1] < len(self.axis.leaves))
+        nodes = self.axis.cover(found[inner, 0], found[inner, 1])
+        found[inner] = np.array(self._ranges, np.int32).T[nodes]
+        return found
 
     def _span(self, label: str | None) -> Span:
-        last = len(self.axis.leaves)
         whole = (0, self.axis.size - 1)
         if label is None:
-            return (last, last) if self.axis.missing else whole
+            return (len(self.axis.leaves),) * 2 if self.axis.missing else whole
         if label.strip() == "*":
             return whole
         found = self._places(label) or self._places(label.strip())
@@ -202,8 +213,7 @@ class TreeCovers:
             found = (min(low for low, _ in known), max(high for _, high in known)) if len(known) == len(parts) else None
         if found is None:
             return UNREAD if label.strip("* ") else whole
-        node = int(self.axis.cover(*(np.array([place], np.int32) for place in found))[0])
-        return int(self._ranges[0][node]), int(self._ranges[1][node])
+        return found
 
     def _places(self, label: str) -> Span | None:
         if label in self._by_label or not self.prefixes or not label.endswith("*"):

@@ -227,7 +227,7 @@ class _Covers:
         wrong = np.array([label is not None and len(label) != width for label in spread])
         found = []
         for position, tree in enumerate(trees):
-            spans = tree.spans(label and (label[position : position + 1] or "*") for label in spread)
+            spans = tree.spans([label and (label[position : position + 1] or "*") for label in spread])
             spans[wrong] = -1
             found.append(spans)
         return found

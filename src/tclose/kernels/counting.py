@@ -28,7 +28,8 @@ def count_points(points: Small, weights: Small, lines: Integers, lows: Small, hi
                 column = points[lines[query, place], first : first + size]
                 low, high = lows[query, place], highs[query, place]
                 for point in range(size):
-                    inside[point] *= (column[point] >= low) & (column[point] < high)
+                    within = (column[point] >= low) & (column[point] < high)
+                    inside[point] = inside[point] if within else np.int32(0)
             total = 0
             for point in range(size):
                 total += inside[point]

@@ -72,7 +72,7 @@ def classifier_accuracy(released: Released, label: str, *, held_out: float = 0.3
     --------
     >>> import tclose
     >>> from tclose.released import read_release
-    >>> frame, schema = tclose.datasets.hospital(600, seed=1)
+    >>> frame, schema = tclose.datasets.hospital(200, seed=1)
     >>> identity = frame.drop(schema.identifiers)
     >>> found = classifier_accuracy(read_release(frame, identity, schema, aligned=True), schema.sensitive[0].column)
     >>> found.released == found.original
