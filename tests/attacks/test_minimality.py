@@ -15,6 +15,7 @@ from tclose.algorithms import REGISTRY, Algorithm, find
 from tclose.algorithms.mondrian import Mondrian
 from tclose.attacks.boxes import Boxes, shown_classes
 from tclose.attacks.minimality import minimality
+from tclose.capable import check_capable
 from tclose.encode import EncodedTable, encode
 from tclose.frames import read
 from tclose.partition import Control, Partition
@@ -139,8 +140,12 @@ def test_every_method_can_be_attacked(name: str) -> None:
     schema = Schema.from_dict({"k": 2, "quasi": quasi, "sensitive": {"s": {"distance": "ordered", "t": 0.5}}})
     table = encode(read(pl.DataFrame(columns)), schema)
     method: Algorithm = find(name)
-    found = minimality(table, Requirement.of(schema, table), method, candidates=20)
-    assert 0 <= found.kept <= found.candidates <= 20
+    try:
+        check_capable(method, schema)
+    except tclose.SchemaError:
+        pytest.skip("it does not take this schema")
+    found = minimality(table, Requirement.of(schema, table), method, candidates=6)
+    assert 0 <= found.kept <= found.candidates <= 6
     assert -1 <= found.gain["s"] <= 1
 
 

@@ -9,7 +9,10 @@ import polars as pl
 import pytest
 
 import tclose
+from tclose.attacks.similarity import branches
 from tclose.attacks.skewness import class_rises, skewness
+from tclose.distances import Equal, Hierarchical, Ordered
+from tclose.hierarchy import Hierarchy
 from tclose.metrics.classes import Tally
 from tclose.schema import Schema
 from tests.oracles import attacks as oracle
@@ -97,3 +100,21 @@ def test_no_belief_rises_by_more_than_t(seed: int) -> None:
     for label in range(release.measured.classes):
         summed = sum(max(rise, Fraction()) for (each, _), (rise, _) in wanted.items() if each == label)
         assert summed == release.measured.distances["ill"].exact(label)
+
+
+@for_seeds(100)
+def test_what_t_says_of_other_distances(seed: int) -> None:
+    """No belief rises by more than t over the least distance of values, nor in a branch of a tree by more than t."""
+    rng = np.random.default_rng(seed)
+    tree = Hierarchy.from_nested({"a": ["1", "2", "3"], "b": {"c": ["4", "5"], "d": ["6"]}, "e": ["7", "8"]})
+    p, q = (rng.integers(0, 5, 8) for _ in range(2))
+    p[rng.integers(8)] += 1
+    q[rng.integers(8)] += 1
+    shares = [[Fraction(int(count), int(counts.sum())) for count in counts] for counts in (p, q)]
+    for distance, least in ((Ordered(), Fraction(1, 7)), (Hierarchical(tree), Fraction(1, 3)), (Equal(), Fraction(1))):
+        rises = [max(after - before, Fraction()) for before, after in zip(*shares, strict=True)]
+        assert sum(rises) * least <= tclose.emd(shares[0], shares[1], distance)
+    branch = branches(Hierarchical(tree).form(8))
+    inside = [[sum(side[v] for v in np.flatnonzero(branch == each)) for each in range(3)] for side in shares]
+    rises = [max(after - before, Fraction()) for before, after in zip(*inside, strict=True)]
+    assert sum(rises) <= tclose.emd(shares[0], shares[1], Hierarchical(tree))

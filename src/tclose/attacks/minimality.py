@@ -3,8 +3,8 @@
 A method that generalizes only where it must tells by its classes where it had to. The attacker has
 everyone's quasi-identifiers, knows who is in which class, and the method with its parameters. The sensitive
 values of a class are published, but not whose is whose: every way to deal them out within the
-classes is a candidate. He runs the method on candidates and keeps those that give the release
-that was made. What he believes of a row is how often it has each value in those he kept.
+classes is a candidate. The attacker runs the method on candidates and keeps those that give the
+release that was made. The belief in a value of a row is how often the row has it in those kept.
 
 The gain is the mean rise of the belief in a row's true value, against all candidates tried. So it is 0 where
 every candidate is kept, as for a method that does not look at sensitive values.
@@ -30,7 +30,7 @@ from tclose.requirement import Requirement
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Made = Callable[[Sequence[NDArray[np.int32]], int], Integers | None]  # the classes a method makes of these codes
+Made = Callable[[Sequence[NDArray[np.int32]], int], Integers | None]  # of codes and a seed
 CANDIDATES = 200
 
 
@@ -90,31 +90,22 @@ def minimality(
     candidates
         The most to be tried: all there are if these are no more, else so many by chance.
     seeds
-        0: the attacker knows the seed. Else he does not, tries so many others, and trusts a
-        candidate by how many of them give the release.
+        0 if the attacker knows the seed. Else so many others are tried, and a candidate is trusted
+        by how many of them give the release.
     one_class
-        The attacker knows the values of everyone outside the class he looks at: each class is attacked by itself,
+        The attacker knows the values of everyone outside the class looked at: each class is attacked by itself,
         with so many candidates. Otherwise all classes are dealt out at once, and few candidates fit.
 
     Cost
     ----
     A run of the method for each candidate and seed.
     """
-
-    def made(codes: Sequence[NDArray[np.int32]], number: int) -> Integers | None:
-        candidate = replace(table, codes=tuple(codes))
-        rng = np.random.default_rng(number)
-        try:
-            found = method.partition(candidate, requirement, rng=rng, control=Control())
-        except InfeasibleError:
-            return None
-        return shown_classes(table, found.labels)
-
+    made = _runs(table, requirement, method)
     released = made(table.codes, seed)
     if released is None:
         raise InfeasibleError(f"'{method.name}' makes no release of this table, so there is none to attack.")
     rng = np.random.default_rng([seed, 1])
-    tries = rng.integers(0, 2**62, seeds).tolist() if seeds else [seed]
+    tries = np.random.default_rng([seed, 2]).integers(0, 2**62, seeds).tolist() if seeds else [seed]
     rises = [np.zeros((len(table), domain.size)) for domain in table.domains]
     classes = np.split(np.argsort(released, kind="stable"), np.cumsum(np.bincount(released))[:-1])
     tried, kept, told, exhaustive = 0, 0, 0, True
@@ -136,6 +127,20 @@ def minimality(
         dict(zip(names, gains, strict=True)), dict(zip(names, worst, strict=True)),
         tried, kept, told / len(table), exhaustive, seeds,
     )  # fmt: skip
+
+
+def _runs(table: EncodedTable, requirement: Requirement, method: Algorithm) -> Made:
+    """Runs the method on the table with other sensitive values; gives its classes as a release shows them."""
+
+    def made(codes: Sequence[NDArray[np.int32]], seed: int) -> Integers | None:
+        candidate = replace(table, codes=tuple(codes))
+        try:
+            found = method.partition(candidate, requirement, rng=np.random.default_rng(seed), control=Control())
+        except InfeasibleError:
+            return None
+        return shown_classes(table, found.labels)
+
+    return made
 
 
 def _likelihood(made: Made, codes: list[NDArray[np.int32]], tries: Sequence[int], released: Integers) -> float:
