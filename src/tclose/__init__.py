@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tclose.pipeline import anonymize as anonymize
     from tclose.pipeline import assess as assess
     from tclose.release import Release as Release
+    from tclose.report_page import report_html as report_html
     from tclose.schema import Schema as Schema
     from tclose.suggestion import Suggestion as Suggestion
     from tclose.suggestion import suggest as suggest
@@ -47,6 +48,7 @@ _HOMES = {
     **dict.fromkeys(["suggest", "Suggestion"], "suggestion"),
     "gap": "optimality",
     "methods": "algorithms",
+    "report_html": "report_page",
     "Hierarchy": "hierarchy",
     "Release": "release",
     "Schema": "schema",

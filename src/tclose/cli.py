@@ -77,7 +77,8 @@ def assess(
     epilog="[bold]Examples:[/bold]\n\n"
     "tclose anonymize patients.csv -s schema.toml -o release.csv\n\n"
     "tclose anonymize patients.parquet -s schema.toml -o release.parquet --k 10 --t diagnosis=0.15 --json\n\n"
-    "tclose anonymize patients.csv -s schema.toml -o release.csv --method sabre-knn --option search_budget=true"
+    "tclose anonymize patients.csv -s schema.toml -o release.csv --method sabre-knn --option search_budget=true\n\n"
+    "tclose anonymize patients.csv -s schema.toml -o release.csv --report report.html"
 )
 def anonymize(
     data: Data,
@@ -96,30 +97,42 @@ def anonymize(
     record: Annotated[
         Path | None, typer.Option(help="Where to write seed, digest, timings and more (not for release).")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Where to write a page on what was asked and reached: .html.")
+    ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Keep the input's order of rows.")] = False,
     allow_single_class: Annotated[bool, typer.Option("--allow-single-class", help="Accept one class.")] = False,
     show_values: ShowValues = False,
     json: Json = False,
 ) -> None:
     """Write a verified release of a table, with its certificate beside it."""
+    from tclose.files import write_text
     from tclose.pipeline import anonymize
     from tclose.release import certificate_path
     from tclose.schema import Schema
 
     algorithm = find_method(method, option or [])
-    check_targets([data, schema], output, record)
+    check_targets([data, schema], output, record, report)
     settled = override(Schema.load(schema), k, t or [])
     with progress() as tell, stopped_by_interrupt() as control:
         release = anonymize(
             data, settled, method=algorithm, seed=seed, time=time, allow_single_class=allow_single_class,
             show_values=show_values, progress=tell, control=control,
         )  # fmt: skip
+        page = None
+        if report is not None:
+            from tclose.report_page import report_html
+
+            tell("report", None, None)
+            page = report_html(data, release)
         tell("write", None, None)
         release.write(output, keep_order=keep_order, record=record)
+        if report is not None and page is not None:
+            write_text(report, page)
     told = {
         **release.measured.as_dict(), "loss": release.loss, "method": algorithm.name, "seed": release.record.seed,
         "seconds": release.record.as_dict()["seconds"], "output": str(output),
-        "certificate": str(certificate_path(output)),
+        "certificate": str(certificate_path(output)), **({} if report is None else {"report": str(report)}),
     }  # fmt: skip
     if json:
         print(jsonlib.dumps(told, indent=2))

@@ -27,6 +27,7 @@ from tclose.coded import as_enum, as_text
 from tclose.errors import TableError, VerificationError
 from tclose.files import open_to_others, put, put_both, temporary_beside
 from tclose.frames import HashSink, Source, file_digest, guarded, read, suffix_of
+from tclose.pages.card import release_card
 from tclose.schema import Schema
 from tclose.verify import Measured, fraction, verify
 
@@ -138,6 +139,9 @@ class Release:
     def table(self) -> Any:
         """The released rows in random order, in the library the input came in."""
         return self._restore(as_text(self._shuffled))
+
+    def _repr_html_(self) -> str:
+        return release_card(self.certificate.fields).inline()
 
     def aligned(self) -> Any:
         """The released rows in the order of the input, dropped rows left out."""

@@ -14,10 +14,10 @@ from tclose.suggestion import Suggestion
 from tclose.suggestion_page import criterion, sides
 from tclose.suggestion_page import verdict as verdict_of_suggestion
 
-HEADINGS = ("k", "t", "loss", "queries", "rise", "guess", "risk", "classes", "seconds")
+HEADINGS = ("k", "t", "loss", "queries", "rise", "guess", "risk", "classes", "s")
 CAPTION = (
     "queries: median error. For attackers, rise: largest rise of a belief; guess: how much more often a learner is "
-    "right; risk: largest chance of finding a row's person; in percent. *: on the frontier"
+    "right; risk: largest chance of finding a row's person. *: on the frontier"
 )
 
 
@@ -61,8 +61,8 @@ def _table(first: str, caption: str) -> Table:
 def _numbers(run: Run) -> list[str]:
     return [
         str(run.k), "" if run.t is None else f"{float(run.t):g}", f"{run.loss:.4f}",
-        "" if run.query_error is None else f"{run.query_error:.1%}", f"{100 * run.gains.rise:.1f}",
-        f"{100 * run.gains.guess:.1f}", f"{100 * run.gains.risk:.1f}", f"{run.classes:,}", f"{run.seconds:.2f}",
+        "" if run.query_error is None else f"{run.query_error:.0%}", f"{run.gains.rise:.0%}",
+        f"{run.gains.guess:.0%}", f"{run.gains.risk:.1%}", f"{run.classes:,}", f"{run.seconds:.1f}",
     ]  # fmt: skip
 
 

@@ -84,8 +84,8 @@ def sides(found: Suggestion) -> list[str]:
             queries = f" (the median error of queries goes from {knee.query_error:.1%} to {other.query_error:.1%})"
         told.append(
             f"At t = {_t(other)}, one step {name}: analysts lose {abs(loss):.3f} {_more(loss)}{queries}; the largest "
-            f"rise of a belief is {abs(100 * rise):.1f} points {_higher(rise)}, a learner guesses right in "
-            f"{abs(100 * guess):.1f} points of the rows {_more(guess)}, and the largest risk of a row is "
+            f"rise of a belief is {abs(100 * rise):.1f} points {_higher(rise)}, a learner is right "
+            f"{abs(100 * guess):.1f} points {_more(guess)} often, and the largest risk of a row is "
             f"{other.gains.risk:.1%} against {knee.gains.risk:.1%}."
         )
     return told

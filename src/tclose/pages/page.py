@@ -33,8 +33,9 @@ border-bottom:1px solid var(--tc-line);background:none;color:inherit}
 .tclose .words td{white-space:normal;vertical-align:top;min-width:7rem;text-align:left}
 .tclose .words th{text-align:left}
 .tclose tr.best td{font-weight:600}
-.tclose .tiles{display:flex;flex-wrap:wrap;gap:.8rem;margin:1.3rem 0}
-.tclose .tile{background:var(--tc-tint);border-radius:8px;padding:.7rem 1.1rem;min-width:9rem}
+.tclose .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.8rem;margin:1.3rem 0}
+.tclose .tile{background:var(--tc-tint);border-radius:8px;padding:.7rem 1rem}
+.tclose .tile span{display:block;line-height:1.35}
 .tclose .tile b{display:block;font-size:1.4rem;line-height:1.3}
 .tclose .tile span{color:var(--tc-soft);font-size:.86rem}
 .tclose .shade0{fill-opacity:0}.tclose .shade1{fill-opacity:.25}.tclose .shade2{fill-opacity:.55}
@@ -52,7 +53,7 @@ html{background:var(--tc-back)}html,body{margin:0}
 INLINE = """
 .tclose.note{border:1px solid var(--tc-line);border-radius:8px;padding:.8rem 1.1rem;max-width:60rem;font-size:14px}
 .tclose.note h1{font-size:1.1rem;margin:0}.tclose.note p{margin:.4rem 0}.tclose.note .tiles{margin:.7rem 0}
-.tclose.note .tile b{font-size:1.1rem}.tclose.note .tile{padding:.4rem .9rem;min-width:6rem}
+.tclose.note .tile b{font-size:1.1rem}.tclose.note .tile{padding:.4rem .9rem}
 """
 
 
@@ -84,7 +85,8 @@ class Page:
 
     def figure(self, svg: str, caption: str) -> None:
         """A picture, and what it shows."""
-        self.parts.append(f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>")
+        words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+        self.parts.append(f"<figure>{svg}{words}</figure>")
 
     def table(
         self, header: Sequence[str], rows: Sequence[Sequence[str]], best: Sequence[int] = (), words: bool = False
