@@ -17,7 +17,18 @@ from tclose.frames import read
 from tclose.metrics.loss import loss_by_column
 from tclose.metrics.queries import query_error
 from tclose.pages.card import ASKED, promise_rows
-from tclose.pages.charts import Axis, Bar, bars, bars_height, nice_ticks, shares, shares_height
+from tclose.pages.charts import (
+    Axis,
+    Bar,
+    Beside,
+    bars,
+    bars_beside,
+    bars_height,
+    beside_height,
+    nice_ticks,
+    shares,
+    shares_height,
+)
 from tclose.pages.page import Page
 from tclose.pages.svg import Drawing
 from tclose.release import LIMITS, Release
@@ -98,9 +109,7 @@ def _summary(release: Release, found: Attacks) -> str:
     assert found.after is not None
     measured, before = release.measured, found.before.linkage
     loss = release.certificate["loss"]
-    lost = (
-        "" if loss is None else f" Of what the quasi-identifiers told, {loss:.0%} is lost, by the general loss metric."
-    )
+    lost = "" if loss is None else f" Of what the quasi-identifiers told, {loss:.0%} is lost (general loss metric)."
     close = ", and every sensitive attribute is distributed nearly as in the whole table" if measured.t else ""
     return (
         f"The release keeps what was asked: in every class at least {measured.k} rows look the same{close}. Before, "
@@ -141,28 +150,30 @@ def _risks(page: Page, before: Exposure, after: Exposure) -> None:
         ("largest chance of finding a person's row", _share(old.prosecutor.largest), _share(new.prosecutor.largest)),
         ("rows found by guessing for everyone", _share(old.marketer), _share(new.marketer)),
     ]
-    for name, rise in after.skewness.items():
-        first = before.skewness[name]
-        rows += [
-            (f"{name}: largest rise of a belief", _points(first.worst_rise), _points(rise.worst_rise)),
-            (f"{name}: rows in classes with one value", _share(first.certain), _share(rise.certain)),
-            (
-                f"{name}: rows in classes of one sort of values",
-                _share(before.similarity[name].revealed),
-                _share(after.similarity[name].revealed),
-            ),
-            (
-                f"{name}: guessed right by a learner",
-                _share(before.definetti[name].right),
-                _share(_learned(after, name)),
-            ),
-            (
-                f"{name}: guessed right by the most frequent value",
-                _share(before.definetti[name].of_table),
-                _share(after.definetti[name].of_table),
-            ),
-        ]
     page.table(("", "before", "after"), rows)
+    if not after.skewness:
+        return
+    page.text("By sensitive attribute, before and after:")
+    header = ("", "largest rise of a belief", "rows in classes of one value", "of one sort of values", "guessed right*")
+    page.table(header, [_of_attribute(name, before, after) for name in after.skewness])
+    page.text(
+        "* By a learner that takes all classes together and may know everyone's quasi-identifiers (deFinetti attack); "
+        "in brackets, by whoever always says the most frequent value. Many values are guessed by stretches of them.",
+        "soft",
+    )
+
+
+def _of_attribute(name: str, before: Exposure, after: Exposure) -> tuple[str, ...]:
+    old, new = before.skewness[name], after.skewness[name]
+    alike = before.similarity[name].revealed, after.similarity[name].revealed
+    right, blind = (before.definetti[name].right, _learned(after, name)), after.definetti[name].of_table
+    return (
+        name,
+        f"{100 * old.worst_rise:.1f} → {_points(new.worst_rise)}",
+        f"{_share(old.certain)} → {_share(new.certain)}",
+        f"{_share(alike[0])} → {_share(alike[1])}",
+        f"{_share(right[0])} → {_share(right[1])} ({_share(blind)})",
+    )
 
 
 def _sentences(before: Exposure, after: Exposure) -> list[str]:
@@ -172,17 +183,25 @@ def _sentences(before: Exposure, after: Exposure) -> list[str]:
         f"Who knows a person's quasi-identifiers finds the person's row with a chance of {_share(new.largest)} at "
         f"most, and of {_share(new.average)} on average; before, {_share(old.largest)} and {_share(old.average)}."
     ]
-    for name, rise in after.skewness.items():
-        guesses = after.definetti[name]
-        gain = max(_learned(after, name) - guesses.of_table, 0.0)
-        told.append(
-            f"Seeing a person's class raises the belief in some value of '{name}' by {_points(rise.worst_rise)} at "
-            f"most and, for the worst value of a class, by {_points(rise.average_worst_rise)} on average; before, by "
-            f"{_points(before.skewness[name].worst_rise)}. A learner that takes all classes together is right "
-            f"{_points(gain)} more often than whoever always says the most frequent value."
-        )
-        if after.similarity[name].of_table:
-            told.append(f"The whole table already has one sort of '{name}' only, which no release of it can hide.")
+    if not after.skewness:
+        return told
+    worst = max(after.skewness, key=lambda name: after.skewness[name].worst_rise)
+    rise, others = after.skewness[worst], len(after.skewness) > 1
+    told.append(
+        f"Seeing a person's class raises the belief in some value of '{worst}' by {_points(rise.worst_rise)} at most"
+        f"{', more than of any other attribute' if others else ''}; before, by "
+        f"{_points(before.skewness[worst].worst_rise)}. Over all rows, the belief that rises most in a class rises by "
+        f"{_points(rise.average_worst_rise)} on average."
+    )
+    easiest = max(after.skewness, key=lambda name: _learned(after, name) - after.definetti[name].of_table)
+    gain = max(_learned(after, easiest) - after.definetti[easiest].of_table, 0.0)
+    told.append(
+        f"A learner that takes all classes together guesses '{easiest}' {_points(gain)} more often right than whoever "
+        f"always says the most frequent value{'; of the other attributes it learns less' if others else ''}."
+    )
+    alike = [name for name, found in after.similarity.items() if found.of_table]
+    if alike:
+        told.append(f"The whole table already has one sort of values of {_quoted(alike)}, which no release can hide.")
     return told
 
 
@@ -191,26 +210,22 @@ def _distributions(page: Page, release: Release, both: Released) -> None:
     if not found:
         return
     page.heading("Sensitive values: the whole table and the farthest classes")
-    page.text(
-        f"For each attribute the {WORST} classes that are farthest from the whole table. Wide pale bars are the whole "
-        "table, narrow ones the class."
-    )
+    page.text(f"For each attribute the {WORST} classes that are farthest from the whole table.")
     for each in found:
         _distribution(page, each)
 
 
 def _distribution(page: Page, found: Distribution) -> None:
     most = max(max(found.whole), *(max(share) for _, _, share in found.classes))
-    axis = nice_ticks(0.0, 100 * most, 5)
-    for number, (size, distance, class_shares) in enumerate(found.classes):
-        entries = [
-            Bar(name, 100 * share, f"{share:.1%} (all: {whole:.1%})", f"line{number}", behind=100 * whole)
-            for name, share, whole in zip(found.names, class_shares, found.whole, strict=True)
-        ]
-        drawing = Drawing(WIDTH, bars_height(len(entries)))
-        bars(drawing, Axis(f"{found.column}: percent of {size:,} rows, at distance {distance:.4f}", axis), entries)
-        page.figure(drawing.svg(f"{found.column} in a class of {size} rows and in the whole table", inside=True), "")
-    page.text(found.note, "soft")
+    groups = [f"{size:,} rows at distance {distance:.3f}" for size, distance, _ in found.classes]
+    by_class = [class_shares for _, _, class_shares in found.classes]
+    entries = [
+        Beside(name, 100 * found.whole[place], [100 * each[place] for each in by_class])
+        for place, name in enumerate(found.names)
+    ]
+    drawing = Drawing(WIDTH, beside_height(len(groups), len(entries)))
+    bars_beside(drawing, Axis(f"{found.column}: percent of rows", nice_ticks(0.0, 100 * most, 6)), groups, entries)
+    page.figure(drawing.svg(f"{found.column} in the whole table and in the farthest classes", inside=True), found.note)
 
 
 def _generalized(page: Page, release: Release, both: Released, queries: int) -> None:

@@ -231,13 +231,12 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 @dataclass(frozen=True)
 class Bar:
-    """A named length, with words for it and its colour; and another length behind it, to compare it with."""
+    """A named length, with words for it and its colour."""
 
     name: str
     value: float
     words: str
     kind: str = "line0"
-    behind: float | None = None
 
 
 def bars(drawing: Drawing, across: Axis, entries: Sequence[Bar]) -> None:
@@ -249,19 +248,57 @@ def bars(drawing: Drawing, across: Axis, entries: Sequence[Bar]) -> None:
     for place, entry in enumerate(entries):
         y = top + row * place
         drawing.text(left - 8, y + 15, shortened(entry.name), anchor="end")
-        length, behind = (
-            max(across.share(max(value, across.ticks[0])) * (right - left), 1.0)
-            for value in (entry.value, entry.value if entry.behind is None else entry.behind)
-        )
-        if entry.behind is not None:
-            drawing.box(left, y + 2, behind, row - 4, "f m quiet")
-        drawing.box(left, y + 5, length, row - 10, f"bar f {entry.kind}", f"{entry.name}: {entry.words}")
-        drawing.text(left + max(length, behind) + 6, y + 15, entry.words, "quiet")
+        length = max(across.share(max(entry.value, across.ticks[0])) * (right - left), 1.0)
+        drawing.box(left, y + 4, length, row - 8, f"bar f {entry.kind}", f"{entry.name}: {entry.words}")
+        drawing.text(left + length + 6, y + 15, entry.words, "quiet")
 
 
 def bars_height(n: int) -> float:
     """The height of a drawing of so many bars."""
     return 30.0 + 22.0 * n + 28.0
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Lengths of one name in several groups, and behind them the length in the whole."""
+
+    name: str
+    whole: float
+    values: Sequence[float]
+
+
+def bars_beside(drawing: Drawing, across: Axis, groups: Sequence[str], entries: Sequence[Beside]) -> None:
+    """For each name a wide pale bar for the whole and a thin one for each group; what they are stands above."""
+    left, right, top = _left([entry.name for entry in entries]), drawing.width - 40.0, 60.0
+    row = beside_row(len(groups))
+    _grid(drawing, across, left, right, top, top + row * len(entries), title_at=18.0)
+    x = 18.0
+    for place, name in enumerate(("the whole table", *groups)):
+        drawing.box(x, 32, 12, 12, "f m quiet" if place == 0 else f"f {_colour(place - 1)}")
+        drawing.text(x + 18, 42, name, "quiet")
+        x += 18 + len(name) * LETTER + 14
+    for place, entry in enumerate(entries):
+        y = top + row * place
+
+        def length(value: float) -> float:
+            return max(across.share(value) * (right - left), 0.0)
+
+        drawing.text(left - 8, y + row / 2 + 4, shortened(entry.name), anchor="end")
+        told = f"{entry.name}, {{}}: {{:.1f}}%"
+        drawing.box(left, y + 2, length(entry.whole), row - 4, "bar f m quiet", told.format("whole table", entry.whole))
+        for number, (name, value) in enumerate(zip(groups, entry.values, strict=True)):
+            words = told.format(name, value)
+            drawing.box(left, y + 5 + 7 * number, max(length(value), 1.0), 5, f"bar f {_colour(number)}", words)
+
+
+def beside_row(n_groups: int) -> float:
+    """The height of a row with so many groups."""
+    return max(8.0 + 7.0 * n_groups, 20.0)
+
+
+def beside_height(n_groups: int, n: int) -> float:
+    """The height of a drawing of so many groups and names."""
+    return 60.0 + beside_row(n_groups) * n + 28.0
 
 
 @dataclass(frozen=True)
@@ -330,10 +367,12 @@ def _left(names: Sequence[str]) -> float:
     return 18 + max((len(shortened(name)) for name in names), default=0) * LETTER
 
 
-def _grid(drawing: Drawing, across: Axis, left: float, right: float, top: float, bottom: float) -> None:
+def _grid(
+    drawing: Drawing, across: Axis, left: float, right: float, top: float, bottom: float, title_at: float = 18.0
+) -> None:
     """Lines down from every tick, the ticks below them, and what they tell above."""
     for tick in across.ticks:
         x = left + across.share(tick) * (right - left)
         drawing.line([(x, top), (x, bottom)], "faint", 1)
         drawing.text(x, bottom + 17, plain(tick), "quiet", "middle")
-    drawing.text(left, 18, across.title, "ink b")
+    drawing.text(left, title_at, across.title, "ink b")

@@ -25,7 +25,7 @@ STYLE = (
 .tclose figcaption{color:var(--tc-soft);font-size:.9rem;max-width:46rem;margin-top:.3rem}
 .tclose svg{max-width:100%;height:auto;display:block}
 .tclose .scroll{overflow-x:auto;margin:.8rem 0}
-.tclose table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.92rem;background:none}
+.tclose table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.92rem;background:none;color:inherit}
 .tclose th,.tclose td{padding:.32rem 1.1rem .32rem 0;text-align:right;border:0;white-space:nowrap;
 border-bottom:1px solid var(--tc-line);background:none;color:inherit}
 .tclose thead th{font-weight:600;color:var(--tc-soft);vertical-align:bottom}
