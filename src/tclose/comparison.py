@@ -150,7 +150,7 @@ def compare(
     with ThreadPoolExecutor(jobs) as pool:
         tell("begin", None, 0.0)
         for algorithm in chosen:
-            ground.warm(algorithm)
+            ground.warm(algorithm, time)
         before = pool.submit(lambda: ground.before)
         waiting = [pool.submit(plan.run, ground) for plan in plans]
         for place in _as_they_end(waiting, plans, control):

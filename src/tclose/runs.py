@@ -23,6 +23,7 @@ from tclose.coded import CodedColumn
 from tclose.distances import Product
 from tclose.encode import EncodedTable, encode_rows, select_rows
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError, TcloseError, VerificationError
+from tclose.forming.starts import or_start
 from tclose.frames import Source
 from tclose.metrics.classes import Classes, Tally
 from tclose.metrics.closeness import class_distances
@@ -36,7 +37,7 @@ from tclose.schema_toml import exact
 
 Integers = NDArray[np.int64]
 Learner = Callable[[EncodedTable, Integers, int], Guesses]
-WARM_ROWS, WARM_SECONDS = 500, 20.0
+WARM_ROWS, WARM_SECONDS = 100, 20.0
 REFUSALS = (SchemaError, SizeError, InfeasibleError, MissingExtraError)
 ONE_CLASS = "Only one class holding the whole table was found, which is useless."
 
@@ -145,13 +146,14 @@ class Ground:
         names = (self.columns[quasi.column] for quasi in self.schema.quasi)
         return gains(self.table, Classes.of(len(self.table), names).labels, unlearned)
 
-    def warm(self, algorithm: Algorithm) -> None:
+    def warm(self, algorithm: Algorithm, seconds: float | None) -> None:
         """Run it on some rows, so that a measured time is that of the method and not of loading it."""
         some = self.table.take(np.arange(min(WARM_ROWS, len(self.table))))
         try:
             check_capable(algorithm, self.schema)
             asked = Requirement.of(self.schema, some)
-            algorithm.partition(some, asked, rng=np.random.default_rng(0), control=Control(WARM_SECONDS))
+            limit = WARM_SECONDS if seconds is None else min(seconds, WARM_SECONDS)
+            algorithm.partition(some, asked, rng=np.random.default_rng(0), control=Control(limit))
         except TcloseError:
             return  # the run itself will tell
 
@@ -161,17 +163,18 @@ class Ground:
         schema: Schema,
         t: Fraction | None,
         control: Control,
-        start: Partition | None = None,
+        known: Partition | None = None,
     ) -> tuple[Run, Partition]:
-        """One run; raises what the method raises where it refuses."""
+        """One run; raises what the method raises where it refuses. What is known is taken if it loses no more."""
         check_capable(algorithm, schema)
         requirement = Requirement.of(schema, self.table)
         rng = np.random.default_rng(self.seed)
         began = clock.perf_counter()
-        partition = algorithm.partition(self.table, requirement, rng=rng, control=control, start=start)
+        partition = algorithm.partition(self.table, requirement, rng=rng, control=control)
         seconds = clock.perf_counter() - began
         if not requirement.holds_in_all(self.table, partition.labels):
             raise VerificationError(f"'{algorithm.name}' returned classes that break the requirement.")
+        partition = or_start(partition, self.table.loss(partition.labels), known, self.table, requirement)
         labels = shown_classes(self.table, partition.labels)
         sizes = np.bincount(labels)
         run = Run(

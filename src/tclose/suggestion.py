@@ -116,8 +116,8 @@ def suggest(
 ) -> Suggestion:
     """Sweep t from strict to loose, and suggest the knee of the curve of loss.
 
-    Every run begins with the classes of the stricter t before, which hold for the looser one too, so that
-    the loss never rises with t.
+    The classes of a stricter t hold for a looser one too, and are taken where the method finds none that
+    lose less: so the loss never rises with t.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def suggest(
     tell = progress or (lambda stage, loss, done: None)
     control = control or Control()
     runs: list[Run] = []
-    start: Partition | None = None
+    known: Partition | None = None
     for place, (each, one) in enumerate(asked):
 
         def listen(
@@ -173,7 +173,7 @@ def suggest(
 
         listen(None, None)
         control.begin(time, listen)
-        run, start = ground.run(algorithm, one, each, control, start)
+        run, known = ground.run(algorithm, one, each, control, known)
         runs.append(run)
         control.begin(None, listen)  # from here on only whoever asked to stop makes it stop
         if control.stop:

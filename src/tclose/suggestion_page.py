@@ -99,7 +99,7 @@ def criterion(found: Suggestion) -> str:
     swept = f"the t of '{found.column}'" if found.column else "the t of every attribute that has one"
     return (
         f"With '{found.method}' and k = {found.k}, {swept} was swept from {_t(found.runs[0])} to {_t(found.runs[-1])}; "
-        "every run began with the classes of the stricter one, so that the loss never rises. Both axes of the curve of "
+        "where a looser t found nothing better, the classes of the stricter one were kept. Both axes of the curve of "
         f"{what} were scaled to length 1 between its ends. The knee is where the curve lies farthest below the "
         "straight line between them (as in Kneedle, Satopää and others 2011, without smoothing): here "
         f"{found.depth:.2f} below. "

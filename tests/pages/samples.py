@@ -59,6 +59,7 @@ def report() -> str:
     return report_html(frame, release, queries=100)
 
 
+@cache
 def pages() -> dict[str, str]:
     """Every kind of page, by name."""
     return {
