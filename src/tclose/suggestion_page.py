@@ -85,8 +85,8 @@ def sides(found: Suggestion) -> list[str]:
         told.append(
             f"At t = {_t(other)}, one step {name}: analysts lose {abs(loss):.3f} {_more(loss)}{queries}; the largest "
             f"rise of a belief is {abs(100 * rise):.1f} points {_higher(rise)}, a learner is right "
-            f"{abs(100 * guess):.1f} points {_more(guess)} often, and the largest risk of a row is "
-            f"{other.gains.risk:.1%} against {knee.gains.risk:.1%}."
+            f"{abs(100 * guess):.1f} points {_more(guess)} often, and the largest risk of a row "
+            f"{_risk(other, knee)}."
         )
     return told
 
@@ -215,6 +215,11 @@ def _t(run: Run) -> str:
 
 def _points(share: float) -> str:
     return f"{100 * share:.1f} points"
+
+
+def _risk(other: Run, knee: Run) -> str:
+    told, before = f"{other.gains.risk:.1%}", f"{knee.gains.risk:.1%}"
+    return f"stays at {told}" if told == before else f"is {told} instead of {before}"
 
 
 def _more(difference: float) -> str:

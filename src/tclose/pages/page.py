@@ -70,16 +70,16 @@ class Page:
 
     def text(self, words: str, kind: str = "") -> None:
         """A paragraph; `kind` may be lead, soft or bad."""
-        self.parts.append(f'<p class="{kind}">{escape(words)}</p>' if kind else f"<p>{escape(words)}</p>")
+        self.parts.append(f'<p class="{kind}">{_prose(words)}</p>' if kind else f"<p>{_prose(words)}</p>")
 
     def points(self, entries: Sequence[str]) -> None:
         """Sentences, one below the other."""
-        self.parts.append("<ul>" + "".join(f"<li>{escape(entry)}</li>" for entry in entries) + "</ul>")
+        self.parts.append("<ul>" + "".join(f"<li>{_prose(entry)}</li>" for entry in entries) + "</ul>")
 
     def tiles(self, tiles: Sequence[tuple[str, str]]) -> None:
         """Numbers that matter most, each with what it is."""
         inside = "".join(
-            f'<div class="tile"><b>{escape(big)}</b><span>{escape(small)}</span></div>' for big, small in tiles
+            f'<div class="tile"><b>{_prose(big)}</b><span>{_prose(small)}</span></div>' for big, small in tiles
         )
         self.parts.append(f'<div class="tiles">{inside}</div>')
 
@@ -124,6 +124,11 @@ class Page:
             f"<style>{STYLE}{svg_style()}{INLINE}</style>"
             f'<div class="tclose note"><h1>{escape(self.title)}</h1>' + "\n".join(self.parts) + "</div>"
         )
+
+
+def _prose(words: str) -> str:
+    """Words as HTML; `t = 0.2` stays on one line."""
+    return escape(words).replace(" = ", "&nbsp;=&nbsp;")
 
 
 def _whole() -> str:
