@@ -132,10 +132,11 @@ def test_bounds_in_two_columns() -> None:
 
 def test_labels_sets_and_stars() -> None:
     quasi = {"kind": "categorical", "hierarchy": TREE}
-    read = _read(quasi, ["flu", "asthma", "rash", "acne", "flu"], ["lung", "acne", "{flu, asthma}", "{flu,rash}", "*"])
+    shown = ["lung", "acne", "{flu, asthma}", "{flu,rash}", "*", "***"]
+    read = _read(quasi, ["flu", "asthma", "rash", "acne", "flu", "flu"], shown)
     axis = read.table.axes[0]
     low, high = (ends[read.labels] for ends in read.spans[0])
-    assert axis.labels(low, high) == ["lung", "acne", "lung", "*", "*"]
+    assert axis.labels(low, high) == ["lung", "acne", "lung", "*", "*", "*"]
 
 
 def test_a_label_at_two_nodes_covers_both() -> None:

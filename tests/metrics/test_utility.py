@@ -277,6 +277,23 @@ def test_cubes(seed: int, most_cells: int, monkeypatch: pytest.MonkeyPatch) -> N
         assert found == pytest.approx(expected, abs=1e-9) if not isinf(expected) else found == inf
 
 
+def test_a_group_that_is_gone_is_told_from_rounding() -> None:
+    """Adding and taking away many boxes leaves a little more or less than nothing behind them."""
+    schema = Schema.from_dict({"k": 1, "quasi": {"age": {"kind": "numeric"}}})
+    table = pl.DataFrame({"age": range(101)})
+    rng = np.random.default_rng(0)
+    lows = rng.integers(0, 50, 100)
+    shown = pl.DataFrame(
+        {"age": [f"[{low}, {low + wide}]" for low, wide in zip(lows, rng.integers(1, 49, 100), strict=True)]}
+    )
+    read = read_release(table, shown, schema)
+    assert cube_divergence(read, 1) == inf
+    points, boxes = points_of(read), boxes_of(read)
+    told = cubes._filled(points, boxes, (0, 1), np.array([np.arange(101), np.zeros(101, np.int64)]))
+    assert told[-1] == 0
+    assert told.sum() == pytest.approx(100)
+
+
 def test_a_cube_of_too_many_lines() -> None:
     with pytest.raises(ValueError, match="0 to 4"):
         cube_divergence(random_case(1, names=("age", "pay", "zip", "job")).read, 5)
