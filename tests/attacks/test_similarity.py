@@ -73,7 +73,7 @@ def test_ranges_are_what_they_say(seed: int) -> None:
     points = np.sort(rng.choice(40, m, replace=False)).tolist()
     form = Numeric(points).form(m) if numeric else Ordered().form(m)
     positions, span = form.positions.tolist(), form.span
-    outliers, narrow = str(rng.choice(["0", "0.1", "0.25", "0.5"])), str(rng.choice(["0.1", "0.25", "0.5", "1"]))
+    outliers, narrow = str(rng.choice(["0", "0.1", "0.25", "0.5"])), str(rng.choice(["0", "0.1", "0.25", "0.5", "1"]))
     found = class_reveals(form, tally(codes, m, labels), float(outliers), float(narrow))
     for label, reveals in enumerate(found.tolist()):
         numbers = [positions[code] for code in codes[labels == label]]
