@@ -11,7 +11,11 @@ from rich.console import Console
 from benchmarks import (
     assess,
     attacks,
+    diversity,
+    exact,
     fragments,
+    gap,
+    hard,
     joint,
     large,
     methods,
@@ -39,8 +43,12 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "sabre": sabre.run,
     "fragments": fragments.run,
     "joint": joint.run,
+    "hard": hard.run,
     "multiple": multiple.run,
     "queries": queries.run,
+    "gap": gap.run,
+    "diversity": diversity.run,
+    "exact": exact.run,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import polars as pl
@@ -13,10 +14,11 @@ import tclose
 from benchmarks import adult
 from benchmarks.results import ROOT, show
 from tclose.algorithms import REGISTRY
+from tclose.datasets import hard
 from tclose.optimality import Gap
 from tclose.schema import Schema
 
-ROWS, EXTRACTS, SECONDS = 16, 10, 30.0
+ROWS, EXTRACTS, SEEDS, SECONDS = 16, 10, 5, 30.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,14 @@ def _sets(console: Console) -> Iterator[Set]:
                 yield Set(f"{name}, {recode}", _extracts(frame, keys | {"recode": recode}, base))
     else:
         console.print("Real tables are not measured: the shared data is not there.")
+    made = {
+        "bisection": [hard.planted_bisection(12, 3, seed) for seed in range(SEEDS)],
+        "half clique": [hard.planted_clique(12, Fraction(3, 8), 8, seed) for seed in range(SEEDS)],
+        "matching": [hard.matching(hard.planted_triples(5, 6, seed), 5) for seed in range(SEEDS)],
+    }
+    for name, instances in made.items():
+        close = [instance.as_closeness() for instance in instances]
+        yield Set(f"hard: {name}", [(instance.frame, instance.schema) for instance in close])
 
 
 def _real() -> dict[str, tuple[pl.DataFrame, dict[str, Any], Any]]:

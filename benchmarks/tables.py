@@ -16,7 +16,8 @@ from rich.console import Console
 import tclose
 from benchmarks import adult
 from benchmarks.results import ROOT
-from tclose.algorithms import REGISTRY, Algorithm
+from tclose.algorithms import REGISTRY, Algorithm, find
+from tclose.capable import check_capable
 from tclose.schema import Schema
 
 K = 6
@@ -69,9 +70,12 @@ def chosen(console: Console, names: tuple[str, ...]) -> Iterator[Table]:
 
 
 def can(method: str, schema: Schema) -> bool:
-    """Whether a registered method takes such a schema at all."""
-    kind = REGISTRY[method]
-    return (len(schema.sensitive) == 1 or kind.several_sensitive) and not (kind.needs_levels and schema.without_levels)
+    """Whether a registered method takes such a schema, and a table of any size."""
+    try:
+        check_capable(find(method), schema)
+    except tclose.SchemaError:
+        return False
+    return not REGISTRY[method].small_only
 
 
 def measure(table: Table, t: str, method: str | Algorithm, seconds: float | None = None) -> dict[str, Any]:

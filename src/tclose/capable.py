@@ -22,7 +22,7 @@ def check_capable(algorithm: Algorithm, schema: Schema) -> None:
     for sensitive in schema.sensitive:
         asked |= {"t"} if sensitive.t is not None else set()
         asked |= {"l"} if sensitive.l is not None else set()
-        if sensitive.t is not None and sensitive.distance not in algorithm.distances:
+        if "t" in algorithm.guarantees and sensitive.t is not None and sensitive.distance not in algorithm.distances:
             raise SchemaError(f"'{algorithm.name}' does not know distance {sensitive.distance} ('{sensitive.column}').")
     if asked - algorithm.guarantees:
         lacking = ", ".join(sorted(asked - algorithm.guarantees))

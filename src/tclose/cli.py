@@ -134,6 +134,8 @@ def anonymize(
         "seconds": release.record.as_dict()["seconds"], "output": str(output),
         "certificate": str(certificate_path(output)), **({} if report is None else {"report": str(report)}),
     }  # fmt: skip
+    if settled.recode == "suppress":
+        told["suppressed_cells"] = release.certificate["suppressed_cells"]
     if json:
         print(jsonlib.dumps(told, indent=2))
         return

@@ -111,6 +111,12 @@ class EncodedTable:
             cost += axis.weight * axis.cost(*span)
         return float(np.sum(cost * sizes) / len(labels))
 
+    def hidden_cells(self, labels: NDArray[np.int64], spans: Spans | None = None) -> int:
+        """The cells that a partition hides under suppression, each position of digits being one."""
+        sizes = np.bincount(labels)
+        spans = spans or self.spans(labels, len(sizes))
+        return sum(int(sizes[low != high].sum()) for low, high in spans)
+
     def costs(self) -> Costs:
         """What a span of places costs on each axis, as arrays for kernels."""
         from tclose.kernels import costs as columns

@@ -124,7 +124,8 @@ def anonymize(
             stacklevel=2,
         )
     parameters = asdict(algorithm)  # type: ignore[call-overload]
-    certificate = certify(schema, measured, loss, algorithm.name, parameters, partition.facts)
+    hidden = table.hidden_cells(partition.labels, spans) if schema.recode == "suppress" else None
+    certificate = certify(schema, measured, loss, algorithm.name, parameters, partition.facts, hidden)
     record = Record(seed, digest, source.n_rows, source.n_rows - len(table), algorithm.name, seconds, partition.notes)
     return Release(schema, certificate, record, loss, measured, frame, table.rows, source.restore)
 

@@ -232,8 +232,9 @@ def certify(
     method: str,
     parameters: dict[str, Any],
     facts: dict[str, Any],
+    hidden: int | None = None,
 ) -> Certificate:
-    """The certificate of a verified release."""
+    """The certificate of a verified release; `hidden` cells are told of one that suppresses."""
     asked: dict[str, Any] = {"k": schema.k, "t": {}, "l": {}}
     columns: dict[str, Any] = {}
     for quasi in schema.quasi:
@@ -260,7 +261,7 @@ def certify(
     columns |= {name: {"role": "keep"} for name in schema.keep}
     reached = measured.as_dict()
     if any(quasi.publish == "mean" for quasi in schema.quasi):  # losses then depend on ends that are not released
-        loss, facts = None, {name: fact for name, fact in facts.items() if not name.endswith("loss")}
+        loss, facts = None, {name: fact for name, fact in facts.items() if "loss" not in name}
     fields: dict[str, Any] = {
         "certificate": 1,
         "rows": reached.pop("rows"),
@@ -276,6 +277,8 @@ def certify(
         "limits": LIMITS,
         "versions": {name: version(name) for name in ("tclose", "numpy", "numba", "polars")},
     }
+    if hidden is not None:
+        fields["suppressed_cells"] = hidden
     if schema.joint:
         joints = {joint.name: {"columns": list(joint.columns), "distance": JOINT_DISTANCE} for joint in schema.joint}
         fields["joint"] = joints

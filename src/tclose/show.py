@@ -45,6 +45,8 @@ def show_release(release: Release, told: dict[str, Any]) -> None:
         f"Released {measured.rows:,} rows in {measured.classes:,} classes of at least {measured.k} rows "
         f"(asked: {release.schema.k}); loss {release.loss:.4f}."
     )
+    if "suppressed_cells" in told:
+        console.print(f"{told['suppressed_cells']:,} cells are suppressed.")
     if release.record.dropped_rows:
         console.print(f"{release.record.dropped_rows:,} rows with missing values were dropped.")
     console.print(_attributes(measured, release.schema))

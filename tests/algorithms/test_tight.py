@@ -205,6 +205,17 @@ def test_whatever_is_asked(asked: dict[str, Any], least: int) -> None:
     assert partition.n_classes >= least
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_a_class_of_one_row_may_lose_and_is_not_swapped_out_of_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By `step` one row alone loses; without compiling, a place beyond all arrays would be an IndexError."""
+    stop_compiling(monkeypatch)
+    quasi = {"age": {"kind": "numeric", "step": 5}, "day": {"kind": "numeric", "step": 2, "range": [-2, 20]}}
+    columns = {"age": [7, 18, 3, 14, 25, 36, 22], "day": [2, 7, 1, 1, 6, 4, 2]}
+    table, requirement = prepare(pl.DataFrame(columns), Schema.from_dict({"k": 1, "quasi": quasi}))
+    for effort in EFFORTS:
+        assert run(method(effort), table, requirement).n_classes == 7
+
+
 def test_effort_is_an_option() -> None:
     assert find("tight", {"effort": "fast"}) == Tight("fast")
     assert find("tight") == Tight("balanced")

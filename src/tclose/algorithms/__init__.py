@@ -9,15 +9,18 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from tclose.algorithms.clusters import Clusters
+from tclose.algorithms.exact import Exact
 from tclose.algorithms.fragments import Fragments
 from tclose.algorithms.fragments_strict import FragmentsStrict
 from tclose.algorithms.incognito import Incognito
+from tclose.algorithms.k_approx import KApprox
 from tclose.algorithms.microaggregation import Microaggregation
 from tclose.algorithms.mondrian import Mondrian
 from tclose.algorithms.pca import PCA
 from tclose.algorithms.sabre_ak import SabreAK
 from tclose.algorithms.sabre_knn import SabreKNN
 from tclose.algorithms.tight import Tight
+from tclose.algorithms.two_diversity import TwoDiversity
 from tclose.encode import EncodedTable
 from tclose.errors import SchemaError
 from tclose.partition import Control, Partition
@@ -86,6 +89,9 @@ REGISTRY: dict[str, type[Algorithm]] = {
     Clusters.name: Clusters,
     PCA.name: PCA,
     Microaggregation.name: Microaggregation,
+    KApprox.name: KApprox,
+    TwoDiversity.name: TwoDiversity,
+    Exact.name: Exact,
 }
 
 DEFAULT = Tight.name

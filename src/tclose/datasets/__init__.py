@@ -2,5 +2,6 @@
 
 from __future__ import annotations
 
+from tclose.datasets import hard as hard
 from tclose.datasets.people import census as census
 from tclose.datasets.people import hospital as hospital

@@ -270,7 +270,8 @@ def search(
         number = -1
         if table[own, SIZE] > task.k:
             number = try_move(task, classes, row, lost, found, n, gains, members, scratch)
-        if number < 0 and swaps and lost < classes.loss[own] - 1e-12:
+        # Alone in its class, where `step` makes even one row lose, it leaves no box behind: others swap with it.
+        if number < 0 and swaps and table[own, SIZE] > 1 and lost < classes.loss[own] - 1e-12:
             number = try_swap(task, classes, row, low, high, found, n, members, scratch)
         if number >= 0:
             n_changed += 1

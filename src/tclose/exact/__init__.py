@@ -1,0 +1,1 @@
+"""What `exact` is made of."""

@@ -1,0 +1,242 @@
+"""Methods that claim the optimum, or to be near it, beside the optimum found by trying everything.
+
+The oracle reads the raw table and the schema, and shares nothing with the methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tclose.algorithms import REGISTRY, Algorithm, find
+from tclose.capable import check_capable
+from tclose.datasets import hard
+from tclose.datasets.hard import Instance
+from tclose.encode import encode
+from tclose.errors import InfeasibleError, SchemaError, SizeError
+from tclose.frames import read
+from tclose.requirement import Requirement
+from tclose.schema import Schema
+from tclose.testing import run
+from tests.oracles.hard_problems import least_cut, most_disjoint
+from tests.oracles.optimal_partition import Problem, optimum_by_subsets, optimum_of_all
+from tests.seeds import for_seeds
+from tests.small_tables import small_table
+
+QUICK, MANY = 80, 2000
+OPTIMAL = pytest.mark.parametrize("name", ["exact", "milp", "two-diversity"])
+
+
+def method_of(name: str) -> Algorithm:
+    if name not in REGISTRY:
+        pytest.skip(f"there is no method '{name}' in the registry yet")
+    return find(name)
+
+
+@cache
+def least_of(seed: int) -> Fraction | None:
+    """The least cost of a small table, None if nothing meets the requirement."""
+    return optimum_by_subsets(Problem.of(*small_table(seed)))
+
+
+def labels_by(method: Algorithm, frame: pl.DataFrame, schema: Schema) -> Sequence[int] | None:
+    """The classes a method finds, None if it says that there are none."""
+    table = encode(read(frame), schema)
+    try:
+        partition = run(method, table, Requirement.of(schema, table))
+    except InfeasibleError:
+        return None
+    found: list[int] = partition.labels.tolist()
+    return found
+
+
+def is_for(method: Algorithm, schema: Schema) -> bool:
+    try:
+        check_capable(method, schema)
+    except SchemaError:
+        return False
+    return True
+
+
+def check_optimal(method: Algorithm, frame: pl.DataFrame, schema: Schema, least: Fraction | None) -> None:
+    """The method finds classes exactly if there are any, all are allowed, and none cost less."""
+    labels = labels_by(method, frame, schema)
+    assert (labels is None) == (least is None)
+    if labels is None or least is None:
+        return
+    problem = Problem.of(frame, schema)
+    cost = problem.total(labels)
+    assert cost is not None, "some class breaks the requirement"
+    if schema.recode == "suppress":
+        assert cost == least
+    else:
+        assert abs(problem.loss(cost - least)) <= 1e-9
+
+
+# The oracle itself
+
+
+@for_seeds(100)
+def test_both_oracles_agree(seed: int) -> None:
+    frame, schema = small_table(seed, most=7)
+    problem = Problem.of(frame, schema)
+    assert optimum_by_subsets(problem) == optimum_of_all(problem)
+
+
+@for_seeds(200, at_a_time=50)
+def test_the_oracle_and_the_package_judge_and_price_alike(seed: int) -> None:
+    frame, schema = small_table(seed)
+    problem, table = Problem.of(frame, schema), encode(read(frame), schema)
+    requirement = Requirement.of(schema, table)
+    assert problem.n == len(table)
+    rng = np.random.default_rng(seed)
+    for n_classes in (1, 2, 3):
+        drawn = rng.integers(0, n_classes, len(table))
+        labels = np.unique(drawn, return_inverse=True)[1].astype(np.int64)
+        whole = sum(
+            (problem.cost(tuple(np.flatnonzero(labels == one).tolist())) for one in set(labels.tolist())), Fraction(0)
+        )
+        assert table.loss(labels) == pytest.approx(float(problem.loss(whole)), abs=1e-12)
+        if schema.recode == "suppress":
+            assert table.hidden_cells(labels) == whole
+        for one in range(int(labels.max()) + 1):
+            rows = np.flatnonzero(labels == one)
+            holds = len(rows) >= schema.k and requirement.holds([codes[rows] for codes in table.codes])
+            assert holds == problem.allowed(tuple(rows.tolist()))
+
+
+def test_small_tables_ask_for_everything() -> None:
+    """Otherwise the comparisons below would prove less than they seem to."""
+    schemas = [small_table(seed)[1] for seed in range(QUICK)]
+    assert {schema.recode for schema in schemas} == {"suppress", "generalize"}
+    assert {schema.missing for schema in schemas} == {None, "category", "drop"}
+    assert {schema.k for schema in schemas} == {1, 2, 3}
+    assert {quasi.kind for schema in schemas for quasi in schema.quasi} == {
+        "numeric", "categorical", "date", "text", "digits"
+    }  # fmt: skip
+    assert {each.distance for schema in schemas for each in schema.sensitive} == {
+        "equal", "ordered", "numeric", "hierarchical", "matrix"
+    }  # fmt: skip
+    assert any(schema.joint for schema in schemas)
+    assert {len(schema.sensitive) for schema in schemas} == {0, 1, 2, 3}
+    asked = {name for schema in schemas for each in schema.sensitive if each.l for name, _ in each.l.items()}
+    assert asked == {"distinct", "entropy", "frequency", "recursive"}
+    costs = [least_of(seed) for seed in range(QUICK)]
+    assert sum(cost is None for cost in costs) < QUICK / 3
+    assert len({cost for cost in costs if cost}) > QUICK / 5
+
+
+# Methods that claim the optimum
+
+
+@OPTIMAL
+@for_seeds(QUICK)
+def test_optimal_methods_find_the_optimum(name: str, seed: int) -> None:
+    method, (frame, schema) = method_of(name), small_table(seed)
+    if is_for(method, schema):
+        check_optimal(method, frame, schema, least_of(seed))
+
+
+@pytest.mark.slow
+@OPTIMAL
+@for_seeds(MANY, at_a_time=100)
+def test_optimal_methods_find_the_optimum_of_many(name: str, seed: int) -> None:
+    method, (frame, schema) = method_of(name), small_table(QUICK + seed)
+    if is_for(method, schema):
+        check_optimal(method, frame, schema, least_of(QUICK + seed))
+
+
+@OPTIMAL
+def test_optimal_methods_take_some_of_the_small_tables(name: str) -> None:
+    method = method_of(name)
+    assert sum(is_for(method, small_table(seed)[1]) for seed in range(QUICK)) >= QUICK / 20
+
+
+@for_seeds(QUICK)
+def test_k_approx_stays_within_its_factor(seed: int) -> None:
+    method, (frame, schema) = method_of("k-approx"), small_table(seed)
+    if not is_for(method, schema):
+        return
+    labels, least = labels_by(method, frame, schema), least_of(seed)
+    assert (labels is None) == (least is None)
+    if labels is not None and least is not None:
+        problem = Problem.of(frame, schema)
+        cost = problem.total(labels)
+        assert cost is not None
+        assert least <= cost <= len(problem.prices) * least
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+@for_seeds(40)
+def test_no_method_loses_less_than_the_optimum(name: str, seed: int) -> None:
+    method, (frame, schema) = find(name), small_table(seed)
+    if not is_for(method, schema):
+        return
+    labels, least = labels_by(method, frame, schema), least_of(seed)
+    assert (labels is None) == (least is None)
+    if labels is not None and least is not None:
+        problem = Problem.of(frame, schema)
+        cost = problem.total(labels)
+        assert cost is not None, "some class breaks the requirement"
+        assert cost >= least - Fraction(1, 10**9)
+
+
+# Hard instances
+
+
+def hard_instances() -> dict[str, Instance]:
+    """Small ones, each with its optimum; k-anonymity is also asked as t-closeness."""
+    graph, triples = hard.random_graph(8, 11, seed=4), hard.planted_triples(3, 3, seed=5)
+    by_k = {
+        "bisection of 6": hard.planted_bisection(6, 2, seed=1),
+        "bisection of 8": hard.bisection(graph, 8, least_cut(graph, 8)),
+        "padded to a third": hard.padded(hard.planted_bisection(4, 1, seed=2), Fraction(1, 3)),
+        "padded to a fifth": hard.padded(hard.planted_bisection(4, 2, seed=3), Fraction(1, 5)),
+        "half clique of 6": hard.planted_clique(6, Fraction(3, 8), 4, seed=1),
+        "half clique of 8": hard.planted_clique(8, Fraction(2, 5), 5, seed=2),
+    }
+    few = triples[1:]
+    return (
+        by_k
+        | {f"{name}, by t": made.as_closeness() for name, made in by_k.items()}
+        | {
+            "matching of 3": hard.matching(triples, 3, disjoint=3),
+            "matching of 3, t 1/4": hard.matching(triples, 3, Fraction(1, 4), 3),
+            "matching of 3, not perfect": hard.matching(few, 3, Fraction(33, 100), most_disjoint(few)),
+            "matching of 1, padded": hard.matching_padded([(0, 0, 0)], 1, Fraction(1, 3), 1),
+            "matching of 2, padded": hard.matching_padded(hard.planted_triples(2, 2, seed=1), 2, Fraction(1, 3), 2),
+            "matching of 2, padded, joint": hard.matching_padded(
+                hard.planted_triples(2, 2, seed=1), 2, Fraction(1, 3), 2, "joint"
+            ),
+        }
+    )
+
+
+INSTANCES = hard_instances()
+HARD = pytest.mark.parametrize("made", INSTANCES.values(), ids=INSTANCES)
+
+
+@HARD
+def test_the_oracle_solves_the_hard_instances(made: Instance) -> None:
+    if made.frame.height > 10:
+        pytest.skip(f"{made.frame.height} rows are too many to try everything")
+    assert optimum_by_subsets(Problem.of(made.frame, made.schema)) == made.optimum
+
+
+@HARD
+@pytest.mark.parametrize("name", ["exact", "milp"])
+def test_optimal_methods_solve_the_hard_instances(name: str, made: Instance) -> None:
+    method = method_of(name)
+    if not is_for(method, made.schema):
+        pytest.skip(f"'{name}' does not take this schema")
+    assert made.optimum is not None
+    try:
+        check_optimal(method, made.frame, made.schema, Fraction(made.optimum))
+    except SizeError:
+        assert made.frame.height > 12
+        pytest.skip(f"'{name}' finds {made.frame.height} rows too many")

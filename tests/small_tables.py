@@ -1,0 +1,116 @@
+"""Random tables of a few rows with a schema: every kind, distance, recoding and demand comes up."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import polars as pl
+
+from tclose.schema import Schema
+
+TREE = {"u": ["a", "b"], "v": {"w": ["c", "d"], "e": []}, "f": []}
+ILLS = {"lung": ["flu", "cold"], "skin": {"mild": ["rash"], "bad": ["burn", "sore"]}}
+LEAVES = ["flu", "cold", "rash", "burn", "sore"]
+KINDS = ("numeric", "stepped", "flat", "tree", "date", "text", "digits")
+DISTANCES = ("equal", "ordered", "ranks", "numeric", "hierarchical", "matrix")
+EXACT = ("equal", "ordered", "ranks", "numeric", "hierarchical")
+DEMANDS = ("k", "t", "t", "two", "three", "joint", "l", "frequency", "t and l")
+
+
+def small_table(seed: int, most: int = 8) -> tuple[pl.DataFrame, Schema]:
+    """A table of 2 to `most` rows, and a schema; the same for the same seed."""
+    random = Random(seed)
+    n = random.randint(2, most)
+    recode = random.choice(["suppress", "generalize"])
+    missing = random.choice([None, None, "category", "category", "drop"])
+    columns: dict[str, list[Any]] = {}
+    quasi, sensitive = {}, {}
+    for place in range(random.randint(1, 3)):
+        kind = random.choice(KINDS)
+        values, keys = _quasi(kind, n, recode, random)
+        columns[f"q{place}"], quasi[f"q{place}"] = _with_gaps(values, missing, random), keys
+    demand = random.choice(DEMANDS)
+    for place in range({"k": 0, "two": 2, "three": 3, "joint": 2}.get(demand, 1)):
+        distance = random.choice(EXACT if demand == "joint" else DISTANCES)
+        values, keys = _sensitive(distance, n, random)
+        gaps = missing if missing == "drop" or distance not in ("numeric", "matrix") else None
+        columns[f"s{place}"] = _with_gaps(values, gaps, random)
+        sensitive[f"s{place}"] = keys | _asked(demand, distance, n, random)
+    joint = {"both": {"columns": ["s0", "s1"], "t": _threshold(n, random)}} if demand == "joint" else {}
+    keys = {"k": random.choice([1, 1, 2, 2, 3]), "recode": recode, "quasi": quasi, "sensitive": sensitive}
+    keys |= {"joint": joint} | ({"missing": missing} if missing else {})
+    return pl.DataFrame(columns), Schema.from_dict(keys)
+
+
+def _quasi(kind: str, n: int, recode: str, random: Random) -> tuple[list[Any], dict[str, Any]]:
+    if kind in ("numeric", "stepped"):
+        scale = random.choice([Fraction(1), Fraction(1), Fraction(1, 4)])
+        keys: dict[str, Any] = {"kind": "numeric"}
+        if recode == "generalize":
+            keys |= {"step": random.choice([2, 5])} if kind == "stepped" else {}
+            keys |= {"range": [-2, 20]} if random.random() < 0.3 else {}
+        numbers = [scale * random.randint(0, 8) for _ in range(n)]
+        return [int(x) if scale == 1 else float(x) for x in numbers], keys
+    if kind == "date":
+        return [str(date(2021, 3, 1) + timedelta(random.randint(0, 9))) for _ in range(n)], {"kind": "date"}
+    if kind == "tree":
+        return random.choices("abcdef", k=n), {"kind": "categorical", "hierarchy": TREE}
+    if kind == "flat":
+        return random.choices("pqr", k=n), {"kind": "categorical"}
+    return ["".join(random.choices("12", k=3)) for _ in range(n)], {"kind": kind}
+
+
+def _sensitive(distance: str, n: int, random: Random) -> tuple[list[Any], dict[str, Any]]:
+    if distance == "numeric":
+        keys = {"range": [0, 10]} if random.random() < 0.3 else {}
+        return [random.choice([0.0, 1.0, 1.0, 4.0, 7.5]) for _ in range(n)], {"distance": distance, **keys}
+    if distance == "ranks":
+        return [random.choice([3, 10, 11, 40]) for _ in range(n)], {"distance": "ordered"}
+    values = random.choices(LEAVES[: random.randint(2, 5)], k=n)
+    if distance == "ordered":
+        return values, {"distance": distance, "order": random.sample(LEAVES, 5)}
+    if distance == "hierarchical":
+        return values, {"distance": distance, "hierarchy": ILLS}
+    if distance == "matrix":
+        return values, {"distance": distance, "matrix": {"values": LEAVES, "costs": _metric(random)}}
+    return values, {"distance": distance}
+
+
+def _metric(random: Random) -> list[list[float]]:
+    """Eighths from a half up obey the triangle inequality whatever they are."""
+    costs = [[0.0] * 5 for _ in range(5)]
+    for i in range(5):
+        for j in range(i):
+            costs[i][j] = costs[j][i] = random.randint(4, 8) / 8
+    costs[0][1] = costs[1][0] = 1.0
+    return costs
+
+
+def _asked(demand: str, distance: str, n: int, random: Random) -> dict[str, Any]:
+    asked: dict[str, Any] = {}
+    if demand in ("t", "two", "three", "t and l"):
+        # A matrix is not exact: what lies at t exactly is refused, so nothing may lie there.
+        asked["t"] = (
+            Fraction(random.randint(1, 9) * 1000 + 137, 10007) if distance == "matrix" else _threshold(n, random)
+        )
+    if demand in ("l", "t and l"):
+        asked["l"] = random.choice(
+            [{"distinct": 2}, {"entropy": "3/2"}, {"frequency": "3/2"}, {"recursive": {"c": 2, "l": 2}}]
+        )
+    if demand == "frequency":
+        asked["l"] = {"frequency": 2}
+    return asked
+
+
+def _threshold(n: int, random: Random) -> Fraction:
+    """Often such that classes lie exactly at it."""
+    return random.choice([Fraction(random.randint(0, 10), 10), 1 - Fraction(random.randint(1, n), n), Fraction(1, 3)])
+
+
+def _with_gaps(values: list[Any], missing: str | None, random: Random) -> list[Any]:
+    """Some set to missing; the first stays, so that a row is left."""
+    share = random.choice([0, 0.2, 0.5]) if missing else 0
+    return [values[0], *(None if random.random() < share else value for value in values[1:])]
