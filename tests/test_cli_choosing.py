@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import pytest
 
+from tclose import cli_choosing
+from tclose.comparison import METHODS
 from tests.pages.test_pages import checked
 from tests.test_cli import Run, folder, run  # noqa: F401
 
@@ -88,3 +91,8 @@ def test_wrong_usage_is_found_before_any_work(wrong: tuple[str, ...], run: Run, 
 def test_bad_input_is_bad_input(run: Run, folder: Path) -> None:  # noqa: F811
     assert run(*SUGGEST, "--column", "age").code == 3
     assert run("compare", "absent.csv", "-s", "schema.toml").code == 3
+
+
+def test_the_methods_of_the_command_are_those_of_the_library() -> None:
+    told = inspect.signature(cli_choosing.compare).parameters["methods"].default
+    assert tuple(told.split(",")) == METHODS

@@ -31,20 +31,20 @@ WIDTH, HEIGHT = 940.0, 380.0
 MOST_BOXES = 40
 FASTEST = 1e-3  # seconds: what is shorter is drawn as long
 HEADER = (
-    "method", "k", "t", "loss", "query error", "t reached", "classes", "median size", "belief rises by",
-    "guessed more often by", "risk of a row", "seconds",
+    "method", "k", "t", "loss", "query error", "t reached", "classes", "median size", "rise", "guess", "risk",
+    "seconds",
 )  # fmt: skip
 EXPLAINED = (
     "Loss is the general loss metric: 0 if every value is as it was, 1 if no quasi-identifier tells anything.",
     "Query error is the median relative error of random COUNT queries, answered from the release as if the rows of "
     "a class lay evenly in what it covers.",
-    "A belief rises by the share of a sensitive value in a class minus its share in the whole table; shown is the "
-    "largest rise anywhere. Only under the equal distance is it at most t: the other distances take near values "
-    "for nearly the same.",
-    "The guess is a learner's, who looks at the whole release and may know everyone's quasi-identifiers (deFinetti "
-    "attack): by how much more often it is right than whoever always says the most frequent value. A part of this is "
+    "Rise: a belief rises by the share of a sensitive value in a class minus its share in the whole table; told is the "
+    "largest rise anywhere, in percentage points. Only under the equal distance is it at most t: the other distances "
+    "take near values for nearly the same.",
+    "Guess: a learner looks at the whole release and may know everyone's quasi-identifiers (deFinetti attack). By how "
+    "many percentage points it is right more often than whoever always says the most frequent value. A part of this is "
     "what any useful table teaches.",
-    "The risk of a row is the largest chance of giving it its person: one over the rows of its class.",
+    "Risk is the largest chance of giving a row its person: one over the rows of its class.",
 )
 
 
@@ -187,6 +187,7 @@ def _measure(
             method,
             [(float(run.t or 0), value(run) or 0.0) for run in own],
             told=[f"{method}, {_asked(run)}: {name} {_short(value(run) or 0.0)}" for run in own],
+            look=_place(found, method),
         )
         for method, chosen in _by_method(runs, found).items()
         if (own := sorted(chosen, key=lambda run: run.t or 0))
@@ -198,7 +199,7 @@ def _measure(
 
 def _sizes(page: Page, found: Comparison) -> None:
     page.heading("Sizes of classes")
-    shown = found.done[:MOST_BOXES]
+    shown, which = _to_show(found)
     entries = [
         Box(_name(run), (run.sizes[0], run.sizes[1], run.sizes[2], run.sizes[3], run.sizes[4]),
             _colour(found, run.method))
@@ -210,9 +211,18 @@ def _sizes(page: Page, found: Comparison) -> None:
     page.figure(
         drawing.svg("Sizes of classes by run", inside=True),
         "From the smallest class to the largest; the box holds the middle half of the classes, the stroke in it is the "
-        "median. The scale is logarithmic."
-        + ("" if len(found.done) <= MOST_BOXES else f" The first {MOST_BOXES} runs; all are in the table below."),
+        f"median. The scale is logarithmic.{which}",
     )
+
+
+def _to_show(found: Comparison) -> tuple[list[Run], str]:
+    """All runs, or if they are too many those at the middle t; and which they are."""
+    thresholds = sorted({run.t for run in found.done if run.t is not None})
+    if len(found.done) <= MOST_BOXES or not thresholds:
+        return list(found.done[:MOST_BOXES]), ""
+    middle = thresholds[len(thresholds) // 2]
+    chosen = [run for run in found.done if run.t == middle]
+    return chosen[:MOST_BOXES], f" Shown for t = {float(middle):g}; the others are in the table below."
 
 
 def _seconds(page: Page, found: Comparison) -> None:
@@ -253,7 +263,8 @@ def _table(page: Page, found: Comparison) -> None:
             run.method, str(run.k), "schema's" if run.t is None else f"{float(run.t):g}", f"{run.loss:.4f}",
             "" if run.query_error is None else f"{run.query_error:.1%}",
             f"{max((run.reached or {}).values(), default=0.0):.4f}", f"{run.classes:,}", f"{run.sizes[2]:,}",
-            _points(run.gains.rise), _points(run.gains.guess), f"{run.gains.risk:.1%}", f"{run.seconds:.2f}",
+            f"{100 * run.gains.rise:.1f}", f"{100 * run.gains.guess:.1f}", f"{run.gains.risk:.1%}",
+            f"{run.seconds:.2f}",
         )
         for run in found.done
     ]  # fmt: skip
@@ -265,14 +276,19 @@ def _methods(found: Comparison) -> list[str]:
 
 
 def _by_method(runs: Sequence[Run], found: Comparison) -> dict[str, list[Run]]:
-    """Runs by method: all methods that released anything, so that each keeps its colour from chart to chart."""
+    """Runs by method, those without any left out."""
     names = [name for name in _methods(found) if any(run.method == name for run in found.done)]
     grouped = {name: [run for run in runs if run.method == name] for name in names}
     return {name: own for name, own in grouped.items() if own}
 
 
+def _place(found: Comparison, method: str) -> int:
+    """Which of the methods it is, so that it looks the same in every chart."""
+    return list(_by_method(found.done, found)).index(method)
+
+
 def _colour(found: Comparison, method: str) -> str:
-    return f"line{list(_by_method(found.done, found)).index(method) % N_COLOURS}"
+    return f"line{_place(found, method) % N_COLOURS}"
 
 
 def _axis(title: str, values: Sequence[float]) -> Axis:
@@ -306,8 +322,14 @@ def _times(other: float, own: float) -> str:
 
 
 def _range(times: Sequence[float]) -> str:
-    least, most = f"{min(times):.2g}", f"{max(times):.2g}"
+    least, most = _spent(min(times)), _spent(max(times))
     return f"{most} s" if least == most else f"{least} to {most} s"
+
+
+def _spent(seconds: float) -> str:
+    if seconds < 0.001:
+        return "0.001"
+    return f"{seconds:.2g}" if seconds < 10 else f"{seconds:,.0f}"
 
 
 def _short(value: float) -> str:

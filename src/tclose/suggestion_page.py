@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tclose.suggestion import Suggestion
 
 WIDTH, HEIGHT = 940.0, 360.0
-HEADER = ("", "t", "loss", "query error", "belief rises by", "guessed more often by", "risk of a row", "classes")
+HEADER = ("", "t", "loss", "query error", "rise", "guess", "risk", "classes")
 
 
 def suggestion_page(found: Suggestion) -> Page:
@@ -132,14 +132,17 @@ def _sides(page: Page, found: Suggestion, heading: bool = True) -> None:
         page.points(sides(found))
     raw = found.before
     rows = [[name, *_row(run)[1:]] for name, run in found.beside.items()]
-    rows.append(["as it stands", "", "0.0000", "0.0%", _points(raw.rise), _points(raw.guess), f"{raw.risk:.1%}", ""])
+    rows.append(
+        ["as it stands", "", "0.0000", "0.0%", _hundredths(raw.rise), _hundredths(raw.guess), f"{raw.risk:.1%}", ""]
+    )
     page.table(HEADER, rows, [1] if found.knee else [])
     if heading:
         page.text(
-            "A belief rises by the share of a sensitive value in a class minus its share in the whole table; under the "
-            "equal distance never by more than t, under the others it may, where values are near each other. The guess "
-            "is that of a learner who sees the whole release (deFinetti attack), against whoever says the most "
-            "frequent value. The risk is the largest chance of giving a row its person.",
+            "Rise: the share of a sensitive value in a class minus its share in the whole table, the largest anywhere; "
+            "under the equal distance never more than t, under the others it may be, where values are near each other. "
+            "Guess: how much more often a learner who sees the whole release (deFinetti attack) is right than whoever "
+            "says the most frequent value. Both in percentage points. Risk: the largest chance of giving a row its "
+            "person.",
             "soft",
         )
 
@@ -197,7 +200,7 @@ def _line(name: str, thresholds: list[float], values: list[float], unit: str) ->
 def _row(run: Run) -> list[str]:
     return [
         "", _t(run), f"{run.loss:.4f}", "" if run.query_error is None else f"{run.query_error:.1%}",
-        _points(run.gains.rise), _points(run.gains.guess), f"{run.gains.risk:.1%}", f"{run.classes:,}",
+        _hundredths(run.gains.rise), _hundredths(run.gains.guess), f"{run.gains.risk:.1%}", f"{run.classes:,}",
     ]  # fmt: skip
 
 
@@ -213,8 +216,8 @@ def _t(run: Run) -> str:
     return f"{float(run.t or 0):g}"
 
 
-def _points(share: float) -> str:
-    return f"{100 * share:.1f} points"
+def _hundredths(share: float) -> str:
+    return f"{100 * share:.1f}"
 
 
 def _risk(other: Run, knee: Run) -> str:

@@ -80,6 +80,17 @@ def test_a_notebook_stays_as_it_is(shown: object) -> None:
     assert not [each for each in selectors if not each.startswith((".tclose", ".tc "))]
 
 
+def test_a_method_has_the_same_colour_in_every_chart() -> None:
+    """Also where another is left out: the third of the samples has no query error."""
+    html = samples.comparison().html()
+    colours = re.findall(r'class="(line\d)" text-anchor="start">(method-\d+)<', html)
+    by_name: dict[str, set[str]] = {}
+    for colour, name in colours:
+        by_name.setdefault(name, set()).add(colour)
+    assert len(by_name) == 12
+    assert all(len(found) == 1 for found in by_name.values()), by_name
+
+
 def test_all_text_is_escaped() -> None:
     page = Page("<b>&")
     evil = '<img src=x onerror="a">'

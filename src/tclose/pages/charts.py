@@ -23,6 +23,7 @@ class Line:
     points: list[Point]
     steps: bool = False  # a value holds until the next
     told: Sequence[str] = ()  # of each point, shown when it is pointed at
+    look: int | None = None  # the number of its colour and shape, if not that of its place
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ def chart(
         near = frame.right - x < len(upright[1]) * LETTER
         drawing.text(x - 6 if near else x + 6, frame.top - 2, upright[1], "ink b", "end" if near else "start")
     ends = []
-    for number, line in enumerate(lines):
+    looks = [place if line.look is None else line.look for place, line in enumerate(lines)]
+    for number, line in zip(looks, lines, strict=True):
         places = [frame.at(point) for point in line.points]
         bent = places[:1]
         for before, after in pairwise(places):
@@ -90,7 +92,7 @@ def chart(
         _marks(drawing, places, line, number)
         ends.append(places[-1])
     names = apart([y for _, y in ends], within=(frame.top, frame.bottom))
-    for number, ((x, y), line, beside) in enumerate(zip(ends, lines, names, strict=True)):
+    for number, (x, y), line, beside in zip(looks, ends, lines, names, strict=True):
         if frame.right - x > 12 or abs(beside - y) > 4:
             drawing.line([(x + 5, y), (frame.right + 6, beside)], _colour(number), 0.8, "2 3")
         drawing.text(frame.right + 10, beside + 4, line.name, _colour(number))
@@ -167,7 +169,7 @@ def apart(
     --------
     >>> apart([10, 12, 50], least=10)
     [6.0, 16.0, 50.0]
-    >>> apart([98, 99], least=10, within=(0, 100))
+    >>> apart([98, 99], least=10, within=(0.0, 100.0))
     [90.0, 100.0]
     """
     order = sorted(range(len(heights)), key=lambda each: heights[each])
