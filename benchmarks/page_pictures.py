@@ -31,7 +31,7 @@ def pages() -> dict[str, tuple[str, int]]:
         release = tclose.anonymize(frame, schema, method=Tight("fast"), seed=1)
     return {
         "comparison": (found.html(), 1000),
-        "suggestion": (suggested.html(), 1130),
+        "suggestion": (suggested.html(), 1080),
         "report": (tclose.report_html(frame, release), 1000),
     }
 
