@@ -10,6 +10,7 @@ from rich.console import Console
 
 from benchmarks import (
     assess,
+    attacks,
     diversity,
     exact,
     fragments,
@@ -22,6 +23,7 @@ from benchmarks import (
     milp,
     mondrian,
     multiple,
+    queries,
     sabre,
     startup,
     stream,
@@ -32,6 +34,7 @@ from benchmarks.results import save, wait_for_quiet
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "assess": assess.run,
+    "attacks": attacks.run,
     "million": million.run,
     "large": large.run,
     "startup": startup.run,
@@ -44,6 +47,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "joint": joint.run,
     "hard": hard.run,
     "multiple": multiple.run,
+    "queries": queries.run,
     "gap": gap.run,
     "diversity": diversity.run,
     "exact": exact.run,

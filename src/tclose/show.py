@@ -54,6 +54,8 @@ def show_release(release: Release, told: dict[str, Any]) -> None:
     console.print(f"Seconds: {seconds}", highlight=False)
     console.print(f"Release:     {escape(told['output'])}", highlight=False)
     console.print(f"Certificate: {escape(told['certificate'])}", highlight=False)
+    if "report" in told:
+        console.print(f"Report:      {escape(told['report'])}", highlight=False)
 
 
 def show_verified(measured: Measured, schema: Schema, certified: bool) -> None:

@@ -1,0 +1,57 @@
+"""A release in a notebook: what was asked and what was reached, from its certificate alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tclose.pages.page import Page
+
+ASKED = ("", "asked", "reached")
+
+
+def release_card(certificate: Mapping[str, Any]) -> Page:
+    """A short page of a certificate; nothing else of the release is in it."""
+    page = Page(f"Release of {certificate['rows']:,} rows in {certificate['classes']:,} classes")
+    page.tiles(
+        [
+            (f"{certificate['rows']:,}", "rows"),
+            (f"{certificate['classes']:,}", "classes"),
+            ("not told" if certificate["loss"] is None else f"{certificate['loss']:.4f}", "loss"),
+            (str(certificate["method"]["name"]), "method"),
+        ]
+    )
+    page.table(ASKED, promise_rows(certificate), words=True)
+    page.text("Verified. Rows: release.table. To publish: release.write(path), with its certificate.", "soft")
+    return page
+
+
+def promise_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """What was asked of every class beside what was reached: k, each t, each l.
+
+    Examples
+    --------
+    >>> exact = {"exact": "1/5", "value": 0.2}
+    >>> reached = {"k": 6, "t": {"ill": {"exact": "3/16", "value": 0.1875}}, "l": {}}
+    >>> promise_rows({"required": {"k": 5, "t": {"ill": exact}, "l": {}}, "reached": reached})
+    [('k, rows of the smallest class', 'at least 5', '6'), ("t of 'ill'", 'at most 0.2 (1/5)', '0.187500 (3/16)')]
+    """
+    asked, reached = certificate["required"], certificate["reached"]
+    rows = [("k, rows of the smallest class", f"at least {asked['k']}", str(reached["k"]))]
+    for name, found in reached["t"].items():
+        wanted = asked["t"].get(name)
+        words = "nothing" if wanted is None else f"at most {wanted['value']:g} ({wanted['exact']})"
+        exact = "" if found["exact"] is None else f" ({found['exact']})"
+        rows.append((f"t of '{name}'", words, f"{found['value']:.6f}{exact}"))
+    for name, wanted in asked["l"].items():
+        found = reached["l"][name]
+        for kind, parameter in wanted.items():
+            if kind == "recursive":
+                above = found["recursive"]["c_above"]
+                words = f"c = {parameter['c']}, l = {parameter['l']}"
+                rows.append(
+                    (f"l of '{name}', recursive", words, "no c" if above is None else f"every c above {above:.4f}")
+                )
+            else:
+                rows.append((f"l of '{name}', {kind}", f"at least {parameter}", f"{found[kind]:.4g}"))
+    return rows

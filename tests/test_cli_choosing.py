@@ -1,0 +1,98 @@
+"""tclose compare, suggest and anonymize --report, in one process."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from tclose import cli_choosing
+from tclose.comparison import METHODS
+from tests.pages.test_pages import checked
+from tests.test_cli import Run, folder, run  # noqa: F401
+
+pytestmark = pytest.mark.filterwarnings("always")
+COMPARE = ("compare", "data.csv", "-s", "schema.toml", "--methods", "mondrian,sabre-ak", "--queries", "50")
+SUGGEST = ("suggest", "data.csv", "-s", "schema.toml", "--method", "mondrian", "--queries", "0")
+ANONYMIZE = ("anonymize", "data.csv", "-s", "schema.toml", "-o", "release.csv", "--method", "mondrian")
+
+
+def test_compare_tells_people_programs_and_browsers(run: Run, folder: Path) -> None:  # noqa: F811
+    found = run(*COMPARE, "--t", "0.4,0.6", "--k", "5, 8", "-o", "c.html")
+    assert found.code == 0
+    assert "loses least" in found.out
+    assert found.out.count("mondrian") >= 4
+    assert "c.html" in found.err
+    checked((folder / "c.html").read_text())
+    told = run(*COMPARE, "--t", "0.4,0.6", "--k", "5,8", "--json").json
+    assert len(told["runs"]) == 8
+    assert {(each["t"]["exact"], each["k"]) for each in told["runs"]} == {
+        ("2/5", 5),
+        ("2/5", 8),
+        ("3/5", 5),
+        ("3/5", 8),
+    }
+    assert not list(folder.glob(".*"))
+
+
+def test_compare_without_any_release_is_infeasible(run: Run, folder: Path) -> None:  # noqa: F811
+    found = run(*COMPARE, "--k", "1000", "-o", "c.html")
+    assert found.code == 4
+    assert "asks for more" in found.out
+    assert (folder / "c.html").exists()
+
+
+def test_suggest_tells_people_programs_and_browsers(run: Run, folder: Path) -> None:  # noqa: F811
+    found = run(*SUGGEST, "--from", "0.3", "--to", "0.9", "-o", "s.html")
+    assert found.code == 0
+    assert "not a proof" in found.out
+    checked((folder / "s.html").read_text())
+    told = run(*SUGGEST, "--from", "0.3", "--to", "0.9", "--column", "ill", "--k", "6", "--json").json
+    assert [each["t"]["value"] for each in told["runs"]] == [0.3, 0.4, 0.5, 0.9]
+    assert told["column"] == "ill"
+    assert told["k"] == 6
+
+
+def test_anonymize_writes_a_report(run: Run, folder: Path) -> None:  # noqa: F811
+    found = run(*ANONYMIZE, "--report", "report.html", "--json")
+    assert found.code == 0
+    assert found.json["report"] == "report.html"
+    page = (folder / "report.html").read_text()
+    checked(page)
+    assert "P0001" not in page
+    assert "Report:" in run(*ANONYMIZE, "--report", "report.html").out
+    assert not list(folder.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        (*COMPARE, "--t", "2"),
+        (*COMPARE, "--t", "x"),
+        (*COMPARE, "--k", "0"),
+        (*COMPARE, "--k", "1.5"),
+        (*COMPARE, "-o", "no/such/folder.html"),
+        (*COMPARE, "-o", "data.csv"),
+        (*SUGGEST, "--from", "0.5", "--to", "0.2"),
+        (*SUGGEST, "--by", "hope"),
+        (*SUGGEST, "--by", "queries"),
+        (*SUGGEST, "-o", "schema.toml"),
+        (*ANONYMIZE, "--report", "release.csv"),
+        (*ANONYMIZE, "--report", "."),
+    ],
+)
+def test_wrong_usage_is_found_before_any_work(wrong: tuple[str, ...], run: Run, folder: Path) -> None:  # noqa: F811
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    assert run(*wrong).code == 2
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_bad_input_is_bad_input(run: Run, folder: Path) -> None:  # noqa: F811
+    assert run(*SUGGEST, "--column", "age").code == 3
+    assert run("compare", "absent.csv", "-s", "schema.toml").code == 3
+
+
+def test_the_methods_of_the_command_are_those_of_the_library() -> None:
+    told = inspect.signature(cli_choosing.compare).parameters["methods"].default
+    assert tuple(told.split(",")) == METHODS
