@@ -393,13 +393,15 @@ def test_whatever_the_solver_answers_is_mended(spoilt: str, monkeypatch: pytest.
     rng = np.random.default_rng(3)
     asked: list[int] = []
 
-    def spoil(program: Program, lower: Any, upper: Any, start: Any, limits: Any) -> list[NDArray[np.float64]]:
+    def spoil(
+        program: Program, lower: Any, upper: Any, start: Any, limits: Any
+    ) -> tuple[list[NDArray[np.float64]], bool]:
         asked.append(len(program.cost))
         if spoilt == "nothing":
-            return []
+            return [], True
         point = np.where(np.isin(program.pattern, np.unique(program.pattern)[:9]), 0.5 + rng.random(), 0.0)
         point = point * (rng.integers(0, 3, len(point)) if spoilt == "noise" else 1)
-        return [np.concatenate([point, np.zeros(len(program.cost) - len(point))])]
+        return [np.concatenate([point, np.zeros(len(program.cost) - len(point))])], False
 
     monkeypatch.setattr(search, "search_near", spoil)
     monkeypatch.setattr(search.Search, "_branch", lambda *_: None)
@@ -425,7 +427,7 @@ def test_points_that_only_seem_close_are_sought_again_with_a_smaller_t(monkeypat
     given = search.Search._shave
     monkeypatch.setattr(Book, "offer", doubtful)
     monkeypatch.setattr(search.Search, "_shave", shave)
-    monkeypatch.setattr(search, "search_near", lambda *rest: solver.search_near(*rest)[-1:])
+    monkeypatch.setattr(search, "search_near", lambda *rest: (solver.search_near(*rest)[0][-1:], False))
     found = run(Milp(gap=0.05), table, requirement)
     assert shaved[0] == {}
     assert set(shaved[1]) == {0, 1}

@@ -18,8 +18,8 @@ from tclose.milp.solver import Limits, Relaxation, Solved, search_near
 
 WHOLE = 1e-6  # what is nearer to an integer counts as one
 ROUNDS, ROUNDS_LATER = 60, 4  # of cuts: for all points, and for a part of them
-WINDOWS = (1, 3, 8)  # rows by which the solver's own search may leave the optimum of the relaxation
-NODES = 1_000  # of one such search
+# Rows by which the solver's own search may leave the optimum of the relaxation, and its most nodes.
+WINDOWS = ((1, 1_000), (3, 1_000), (8, 1_000), (3, 30_000), (8, 30_000))
 TRIES = 3  # with a smaller t each, where its points are not close
 SHAVE = Fraction(1, 4 * 10**9)
 MANY = 2**62
@@ -90,6 +90,7 @@ class Search:
     complete: bool = False
     relaxation: Relaxation = field(init=False, repr=False)
     separator: Separator = field(init=False, repr=False)
+    settled: set[tuple[bytes, ...]] = field(default_factory=set, repr=False)
 
     def run(self) -> None:
         """Search until bound and best are as near as asked, or until it is stopped."""
@@ -133,16 +134,16 @@ class Search:
         """Let the solver search among points near this one and the best known, ever farther away."""
         self._offer(program, point)
         shaved: dict[int, Fraction] = {}
-        for window in WINDOWS:
+        for window, nodes in WINDOWS:
             for _ in range(TRIES):
                 if self._near_enough() or self.watch.stop():
                     return
-                failing = self._search_window(self._shave(program, shaved), point, window)
+                failing = self._search_window(self._shave(program, shaved), point, window, nodes)
                 if not failing:
                     break
                 shaved |= {each: shaved.get(each, SHAVE) * 4 for each in failing}
 
-    def _search_window(self, program: Program, point: Floats, window: int) -> list[int]:
+    def _search_window(self, program: Program, point: Floats, window: int, nodes: int) -> list[int]:
         """Search so many rows around; the patterns come back that failed in the best point found, if it was better."""
         ends, start = [point], self.book.point(program, self.problem.patterns)
         if start is not None and self.book.stars <= 1.05 * self.bound:
@@ -152,10 +153,16 @@ class Search:
         low, high = np.floor(np.min(ends, axis=0) - window), np.ceil(np.max(ends, axis=0) + window)
         lower = np.where(program.whole, np.maximum(low, 0), 0)
         upper = np.where(program.whole, np.minimum(high, program.upper), program.upper)
-        limits = Limits(NODES, self.watch.left() / 4, self.watch.stop)
+        if (key := (lower.tobytes(), upper.tobytes(), program.values.tobytes())) in self.settled:
+            return []
         failing: list[int] = []
-        for found in search_near(program, lower, upper, start, limits):
-            failing = self._offer(program, found)
+        found, finished = search_near(
+            program, lower, upper, start, Limits(nodes, self.watch.left() / 4, self.watch.stop)
+        )
+        for each in found:
+            failing = self._offer(program, each)
+        if finished:
+            self.settled.add(key)
         return failing
 
     def _shave(self, program: Program, shaved: dict[int, Fraction]) -> Program:

@@ -122,8 +122,10 @@ class Relaxation:
         return total - self._doubt * spread
 
 
-def search_near(program: Program, lower: Floats, upper: Floats, start: Floats | None, limits: Limits) -> list[Floats]:
-    """Whole points between these bounds, the best last: as good as the solver's own search finds them, or none.
+def search_near(
+    program: Program, lower: Floats, upper: Floats, start: Floats | None, limits: Limits
+) -> tuple[list[Floats], bool]:
+    """Whole points between these bounds, the best last, as its own search finds them; and whether it finished.
 
     Nothing it says of bounds or infeasibility is believed: version 1.15 was seen to call programs
     infeasible, and whole tables of stars optimal, of which better points are known.
@@ -147,7 +149,7 @@ def search_near(program: Program, lower: Floats, upper: Floats, start: Floats | 
     if start is not None:
         solver.setSolution(len(start), every[: len(start)], start)
     solver.run()
-    return found
+    return found, solver.getModelStatus() in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible)
 
 
 def load() -> Any:
