@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tclose import cli_stream as wishes
 from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TcloseError, VerificationError
 
 if TYPE_CHECKING:
@@ -172,6 +173,70 @@ def demo(
 
     with _progress() as tell:
         run(rows, folder, seed, tell)
+
+
+@app.command(
+    epilog="[bold]Examples:[/bold]\n\n"
+    "tclose stream -s schema.toml --window 20000 --step 5000 < in.jsonl > out.jsonl\n\n"
+    "tclose stream -s schema.toml --window 20000 --step 5000 --input incoming/ --follow --output out.jsonl "
+    "--checkpoint state --rejected rejected.jsonl\n\n"
+    "tclose stream -s schema.toml --window 20000 --step 5000 --redis redis://localhost:6379 --from visits "
+    "--to released --follow"
+)
+def stream(
+    schema: SchemaOption,
+    window: wishes.Window,
+    step: wishes.Step,
+    input: wishes.Input = None,
+    output: wishes.Output = None,
+    format: wishes.Format = None,
+    redis: wishes.Redis = None,
+    source: wishes.Source = None,
+    to: wishes.To = None,
+    group: wishes.Group = "tclose",
+    consumer: wishes.Consumer = None,
+    json_field: wishes.JsonField = None,
+    max_pending: wishes.MaxPending = None,
+    checkpoint: wishes.Checkpoint = None,
+    rejected: wishes.Rejected = None,
+    rejected_with_rows: wishes.RejectedWithRows = False,
+    certificates: wishes.Certificates = None,
+    ledger: wishes.Ledger = None,
+    class_field: wishes.ClassField = "class",
+    follow: wishes.Follow = False,
+    idle: wishes.Idle = None,
+    pause: wishes.Pause = False,
+    continues: wishes.Continues = False,
+    method: wishes.Method = None,
+    option: wishes.Option = None,
+    k: wishes.K = None,
+    t: wishes.T = None,
+    seed: wishes.Seed = None,
+    quiet: wishes.Quiet = False,
+) -> None:
+    """Anonymize a stream over a sliding window, and go on after any crash from a checkpoint.
+
+    Every row is released in a class that is close to its window, or rejected, or withheld: exactly
+    once for files and Redis, at least once on standard output. Ctrl-C stops with a checkpoint; the
+    same command goes on.
+    """
+    from tclose.schema import Schema
+    from tclose.stream.engine import DEFAULT
+    from tclose.stream.feeds.command import Wishes, carry_out
+    from tclose.stream.feeds.run import Settings
+
+    settled = _override(Schema.load(schema), k, t or [])
+    settings = Settings(window, step, _method(method or DEFAULT, option or []), seed)
+    wanted = Wishes(
+        input=input, output=output, format=format, redis=redis, source=source, to=to, group=group, consumer=consumer,
+        json_field=json_field, max_pending=max_pending, checkpoint=checkpoint, rejected=rejected,
+        rejected_with_rows=rejected_with_rows, certificates=certificates, ledger=ledger, class_field=class_field,
+        follow=follow, idle=idle, pause=pause, continues=continues, quiet=quiet, schema=schema,
+    )  # fmt: skip
+    try:
+        carry_out(wanted, settled, settings, _say)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def main() -> None:
