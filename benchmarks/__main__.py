@@ -19,6 +19,7 @@ from benchmarks import (
     multiple,
     sabre,
     startup,
+    stream,
     sweep,
     tight,
 )
@@ -37,6 +38,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "fragments": fragments.run,
     "joint": joint.run,
     "multiple": multiple.run,
+    "stream": stream.run,
 }
 
 

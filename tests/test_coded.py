@@ -102,3 +102,20 @@ def test_an_enum_and_back_is_the_same_text_sorted_in_memory() -> None:
     assert as_text(compact).equals(frame)
     assert as_text(compact).schema == frame.schema
     assert as_enum(frame["y"]).equals(frame["y"])
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c", None])), st.lists(st.sampled_from(["a", "b", "d", None])))
+def test_more_rows_after_others(left: list[str | None], right: list[str | None]) -> None:
+    for dtype, turn in ((pl.String, str), (pl.Int64, ord), (pl.Float64, lambda each: ord(each) / 4)):
+        first, second = (
+            pl.Series("x", [None if each is None else turn(each) for each in given], dtype=dtype)
+            for given in (left, right)
+        )
+        known = CodedColumn.of(first)
+        joined = known.followed_by(CodedColumn.of(second))
+        assert joined.values.gather(joined.codes).to_list() == [*first, *second]
+        codes = known.codes_for(second)
+        expected = {*second} <= {*first}
+        assert (codes is not None) == expected or (expected and not len(first.drop_nulls()))
+        if codes is not None:
+            assert known.values.gather(codes).to_list() == second.to_list()

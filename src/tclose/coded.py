@@ -128,13 +128,17 @@ class CodedColumn:
         >>> column.codes_for(pl.Series(["b", "b"])).tolist(), column.codes_for(pl.Series(["b", "c"]))
         ([1, 1], None)
         """
-        known, n_missing = self.values.drop_nulls(), column.null_count()
+        known = self.values.drop_nulls() if self.values.null_count() else self.values
+        n_missing = column.null_count()
         if column.dtype != known.dtype or not len(known) or (n_missing and len(known) == len(self.values)):
             return None
         if column.dtype == pl.String:
             found = column.cast(pl.Enum(known), strict=False)
-            codes = found.to_physical().fill_null(len(known)).to_numpy()
-            return codes.astype(self.codes.dtype, copy=False) if found.null_count() == n_missing else None
+            if found.null_count() > n_missing:
+                return None
+            places = found.to_physical()
+            places = places.fill_null(len(known)) if n_missing else places
+            return places.to_numpy().astype(self.codes.dtype, copy=False)
         if not (column.dtype.is_integer() or column.dtype.is_float()):
             return None
         distinct = known.to_numpy()

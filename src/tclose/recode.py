@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.axes import Axis, SpanAxis, TreeAxis
-from tclose.coded import CodedColumn, as_enum
+from tclose.coded import FEW, CodedColumn, as_enum
 from tclose.columns import float_texts, type_name
 from tclose.decimals import text
 from tclose.encode import EncodedTable, Spans
@@ -31,6 +31,7 @@ def recode(
     columns: Mapping[str, CodedColumn],
     schema: Schema,
     spans: Spans | None = None,
+    texts: bool = False,
 ) -> pl.DataFrame:
     """All released columns, one row a row of `table`, in its order; text as Enum, which is a few bytes a row.
 
@@ -48,6 +49,8 @@ def recode(
         What becomes of each column.
     spans
         Those of the classes, where they are known already.
+    texts
+        Leave quasi-identifiers as text: sooner done where rows are few.
     """
     spans = spans or table.spans(partition.labels, partition.n_classes)
     by_column: dict[str, list[int]] = {}
@@ -62,8 +65,8 @@ def recode(
         if role == "quasi":
             places = by_column[name]
             axes, covers = [table.axes[p] for p in places], [spans[p] for p in places]
-            of_classes = _publish(quasi[name], axes, covers, partition, table.places[places[0]])
-            released += [as_enum(column).gather(partition.labels) for column in of_classes]
+            of_classes = _publish(quasi[name], axes, covers, partition, table.places[places[0]], texts)
+            released += [(column if texts else as_enum(column)).gather(partition.labels) for column in of_classes]
         elif role == "sensitive":
             values = _as_text(columns[name].values, sensitive[name])
             released.append(_own(values).gather(columns[name].codes))
@@ -90,12 +93,12 @@ def _own(column: pl.Series) -> pl.Series:
 
 
 def _publish(
-    quasi: Quasi, axes: list[Axis], spans: list[Span], partition: Partition, places: Places
+    quasi: Quasi, axes: list[Axis], spans: list[Span], partition: Partition, places: Places, texts: bool
 ) -> list[pl.Series]:
     """The released values of one quasi-identifier, one a class."""
     axis, span = axes[0], spans[0]
     if isinstance(axis, TreeAxis) and axis.position is not None:
-        digits = [_by_class(each, cover) for each, cover in zip(axes, spans, strict=True)]
+        digits = [_by_class(each, cover, texts) for each, cover in zip(axes, spans, strict=True)]
         return [pl.select(pl.concat_str(digits)).to_series().alias(quasi.column)]
     if isinstance(axis, SpanAxis) and quasi.publish == "bounds":
         low, high, back = _distinct(span)
@@ -106,21 +109,26 @@ def _publish(
         ]
     if isinstance(axis, SpanAxis) and quasi.publish == "mean":
         return [_numbers(pl.Series(quasi.column, _means(axis, span, partition, places), dtype=pl.String), axis)]
-    return [_by_class(axis, span).alias(quasi.column)]
+    return [_by_class(axis, span, texts).alias(quasi.column)]
 
 
-def _by_class(axis: Axis, span: Span) -> pl.Series:
+def _by_class(axis: Axis, span: Span, texts: bool) -> pl.Series:
     low, high, back = _distinct(span)
-    return as_enum(pl.Series(axis.labels(low, high), dtype=pl.String)).gather(back)
+    labels = pl.Series(axis.labels(low, high), dtype=pl.String)
+    return (labels if texts else as_enum(labels)).gather(back)
 
 
 def _distinct(span: Span) -> tuple[Places, Places, NDArray[Any]]:
     """The distinct spans, so that each label is made once, and which of them each class has."""
     low, high = span
     width = int(high.max()) + 1
-    pairs = CodedColumn.of(pl.Series(low.astype(np.int64) * width + high))
-    distinct = pairs.values.to_numpy()
-    return (distinct // width).astype(np.int32), (distinct % width).astype(np.int32), pairs.codes
+    pairs = low.astype(np.int64) * width + high
+    if len(pairs) <= FEW:
+        distinct, back = np.unique(pairs, return_inverse=True)
+    else:
+        coded = CodedColumn.of(pl.Series(pairs))
+        distinct, back = coded.values.to_numpy(), coded.codes
+    return (distinct // width).astype(np.int32), (distinct % width).astype(np.int32), back
 
 
 def _means(axis: SpanAxis, span: Span, partition: Partition, places: Places) -> list[str | None]:

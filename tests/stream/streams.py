@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -85,7 +86,7 @@ def rows_of(rng: np.random.Generator, temper: str, n: int, values: int, n_attrib
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def frame_of(rows: list[Row], rng: np.random.Generator) -> pl.DataFrame:
+def frame_of(rows: Sequence[Row], rng: np.random.Generator) -> pl.DataFrame:
     """The rows with an age each."""
     columns: dict[str, Any] = {"age": rng.integers(18, 90, len(rows)).tolist()}
     for place in range(len(rows[0]) if rows else 1):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,8 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose.algorithms import REGISTRY
-from tclose.errors import SchemaError, TableError
+from tclose.errors import SchemaError, SizeError, TableError
+from tclose.partition import Partition
 from tclose.schema import Schema
 from tclose.stream import Checker, Engine, Outcome
 from tests.seeds import for_seeds
@@ -55,9 +55,8 @@ def mixed(seed: int, n: int) -> list[dict[str, Any]]:
             "ill": str(rng.choice(["flu", "cold", ""])),
             "name": "Ann",
         }
-        for name, wrong in (("age", "old"), ("code", "0101"), ("day", "soon"), ("pay", "1e99"), ("zip", None)):
-            if rng.random() < 0.02:
-                row[name] = wrong
+        wrong = {"age": "old", "code": "0101", "day": "soon", "pay": "1e99", "zip": None}
+        row |= {name: value for name, value in wrong.items() if rng.random() < 0.02}
         if rng.random() < 0.02:
             row["ward"] = ["x"]
         if rng.random() < 0.01:
@@ -89,13 +88,13 @@ MIXED = Schema.from_dict(
 
 
 class TestCutsAndRestarts:
-    @settings(max_examples=6, deadline=None)
+    @settings(max_examples=4, deadline=None)
     @given(st.integers(0, 10**6), st.lists(st.integers(1, 60), max_size=12), st.data())
     def test_nothing_depends_on_them(self, seed: int, cuts: list[int], data: st.DataObject) -> None:
-        rows = mixed(seed, 180)
-        whole = Engine(MIXED, window=40, step=10, seed=3)
-        expected = told(run(whole, rows))
-        engine = Engine(MIXED, window=40, step=10, seed=3)
+        rows = mixed(seed, 100)
+        whole = Engine(MIXED, window=40, step=20, seed=3)
+        expected = _by_row(run(whole, rows))
+        engine = Engine(MIXED, window=40, step=20, seed=3)
         outcomes: list[Outcome] = []
         start = 0
         for length in [*cuts, len(rows)]:
@@ -110,16 +109,14 @@ class TestCutsAndRestarts:
         while engine.position < len(rows):
             outcomes += engine.feed(rows[engine.position :])
         outcomes += engine.finish()
-        assert Counter(map(repr, told(outcomes))) == Counter(map(repr, expected)) or _joined(outcomes) == _joined(
-            run(Engine(MIXED, window=40, step=10, seed=3), rows)
-        )
+        assert _by_row(outcomes) == expected
         assert engine.counts == whole.counts
 
     def test_the_rows_of_mixed_keep_the_promise(self) -> None:
-        for seed in range(6):
-            rows = mixed(seed, 300)
-            engine = Engine(MIXED, window=40, step=10, seed=3)
-            outcomes = checked(engine, rows, MIXED, 40)
+        for seed in range(2):
+            rows = mixed(seed, 200)
+            engine = Engine(MIXED, window=60, step=20, seed=3)
+            outcomes = checked(engine, rows, MIXED, 60)
             assert engine.counts["rejected"] > 10
             reasons = {each.reason for outcome in outcomes for each in outcome.rejected}
             assert len(reasons) >= 5
@@ -131,7 +128,7 @@ class TestCutsAndRestarts:
         assert told(one) != told(other)
 
 
-def _joined(outcomes: list[Outcome]) -> tuple[list[Any], list[Any]]:
+def _by_row(outcomes: list[Outcome]) -> tuple[list[Any], list[Any]]:
     """Rejections of one reason may come in several parts, as rows were cut; row by row they are the same."""
     rejected = sorted(
         (int(number), str(each.column), each.reason)
@@ -145,22 +142,21 @@ def _joined(outcomes: list[Outcome]) -> tuple[list[Any], list[Any]]:
 
 @pytest.mark.parametrize("budget", ["printed", "window"])
 @pytest.mark.parametrize("method", QUICK)
-@for_seeds(6)
+@for_seeds(3)
 def test_every_method_keeps_the_promise(method: str, budget: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     ts = [str(t) for t in rng.choice(["0", "0.1", "0.3"], int(rng.integers(1, 3)))]
     levels = {"age": {"kind": "numeric", "hierarchy": {"build": "intervals", "widths": [10, 40]}}}
     schema = schema_of(ts, k=int(rng.integers(1, 4)), quasi=levels)
     rows = rows_of(rng, TEMPERS[seed % len(TEMPERS)], 260, 4, len(ts))
-    frame = frame_of(rows, rng)
+    frame = frame_of(rows[:140], rng)
     checked(Engine(schema, window=60, step=20, method=method, seed=1, budget=budget), frame, schema, 60)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [name for name in REGISTRY if name not in QUICK])
-@for_seeds(6)
+@for_seeds(4)
 def test_other_methods_keep_the_promise(method: str, seed: int) -> None:
-    test_every_method_keeps_the_promise.__wrapped__  # noqa: B018 - the same streams
     rng = np.random.default_rng(seed)
     schema = schema_of(["0.2"], k=3)
     frame = frame_of(rows_of(rng, TEMPERS[seed % len(TEMPERS)], 260, 4, 1), rng)
@@ -181,7 +177,7 @@ class TestCases:
 
     def test_indirect_when_fewer_than_k_are_left(self) -> None:
         """Nine of ten rows are out; the one left cannot be a class, and is in one that was kept back or will be."""
-        for seed in range(8):
+        for seed in range(3):
             schema = schema_of(["1"], k=6)
             rng = np.random.default_rng(seed)
             frame = frame_of([(int(value),) for value in rng.integers(0, 4, 120)], rng)
@@ -242,19 +238,19 @@ class TestCases:
     def test_a_joint_of_declared_domains(self) -> None:
         schema = schema_of(["1", "1"], joint={"both": {"columns": ["s0", "s1"], "t": 0.2}})
         rng = np.random.default_rng(1)
-        frame = frame_of(rows_of(rng, "drifting", 200, 4, 2), rng)
+        frame = frame_of(rows_of(rng, "drifting", 100, 4, 2), rng)
         outcomes = checked(Engine(schema, window=60, step=20, seed=1), frame, schema, 60)
         assert "both" in released(outcomes)[0].certificate(0)["t"]
 
 
 class TestEnd:
     def test_what_cannot_be_close_is_withheld(self) -> None:
-        """20,000 equal rows have left as one class, then 5,000 of another value come, then nothing: a hundredth of it."""
+        """20,000 equal rows have left as one class, then 5,000 of another value come, then the end; in small."""
 
         class Whole(Halves):
             def partition(self, table: Any, requirement: Any, **rest: Any) -> Any:
                 requirement.check_whole(table)
-                return tclose.partition.Partition(np.zeros(len(table), np.int64))  # type: ignore[attr-defined]
+                return Partition(np.zeros(len(table), np.int64))
 
         schema = schema_of(["0.2"], k=2)
         frame = frame_of([(0,)] * 200 + [(3,)] * 50, np.random.default_rng(1))
@@ -280,16 +276,7 @@ class TestEnd:
         rows = [(0,), (3,)] * 20 + [(0,)] * 4 + [(3,)] * 16
         engine = Engine(schema, window=40, step=20, method=Halves(), seed=1)
         checked(engine, frame_of(rows, np.random.default_rng(1)), schema, 40)
-        assert 0 < engine.counts["withheld"] < 20 or engine.counts["withheld"] == 0
-
-    @for_seeds(40)
-    def test_everything_is_released_or_withheld(self, seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        t = str(rng.choice(["0", "0.05", "0.2"]))
-        schema = schema_of([t], k=int(rng.integers(1, 5)))
-        n = int(rng.integers(0, 150))
-        frame = frame_of(rows_of(rng, TEMPERS[seed % len(TEMPERS)], n, 4, 1), rng)
-        checked(Engine(schema, window=40, step=10, method=Halves(), seed=1), frame, schema, 40)
+        assert engine.counts["withheld"] < 12
 
     def test_fewer_rows_than_k(self) -> None:
         schema = schema_of(["0.5"], k=5)
@@ -311,13 +298,28 @@ class TestEnd:
             list(engine.feed([{"age": 1, "s0": 1}]))
 
 
+@for_seeds(30)
+def test_everything_is_released_or_withheld(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    t = str(rng.choice(["0", "0.05", "0.2"]))
+    schema = schema_of([t], k=int(rng.integers(1, 5)))
+    n = int(rng.integers(0, 150))
+    frame = frame_of(rows_of(rng, TEMPERS[seed % len(TEMPERS)], n, 4, 1), rng)
+    checked(Engine(schema, window=40, step=10, method=Halves(), seed=1), frame, schema, 40)
+
+
 class TestRejected:
     def test_reasons_name_columns_and_never_values(self) -> None:
         good = {"age": 30, "zip": "00100", "code": "010", "ward": "x", "day": "2024-01-01", "pay": 1, "ill": "flu"}
         wrong = {
             "age": "SECRET", "ward": "SECRET", "day": "SECRET", "pay": "SECRET", "code": "SECRET", "zip": {"SECRET": 1},
         }  # fmt: skip
-        rows = [good, *(good | {name: value} for name, value in wrong.items()), good | {"SECRET": 1}, good | {"pay": None}]
+        rows = [
+            good,
+            *(good | {name: value} for name, value in wrong.items()),
+            good | {"SECRET": 1},
+            good | {"pay": None},
+        ]
         engine = Engine(MIXED, window=20, step=10, seed=1)
         outcomes = run(engine, rows)
         found = {int(number): each for outcome in outcomes for each in outcome.rejected for number in each.numbers}
@@ -327,7 +329,7 @@ class TestRejected:
 
     def test_missing_by_policy(self) -> None:
         for policy, n in (("category", 0), ("drop", 3), ("error", 3), (None, 3)):
-            keys = {"missing": policy} if policy else {}
+            keys: dict[str, Any] = {"missing": policy} if policy else {}
             schema = schema_of(["1"], k=2, **keys)
             frame = pl.DataFrame({"age": [1, None, None, None, *range(20)], "s0": [1] * 24})
             engine = Engine(schema, window=20, step=10, seed=1)
@@ -354,7 +356,8 @@ class TestRejected:
 
 class TestRefused:
     @pytest.mark.parametrize(
-        ("window", "step", "match"), [(25, 10, "multiple"), (0, 0, "multiple"), (4, 2, "longer step"), (20, 40, "multiple")]
+        ("window", "step", "match"),
+        [(25, 10, "multiple"), (0, 0, "multiple"), (4, 2, "longer step"), (20, 40, "multiple")],
     )
     def test_sizes(self, window: int, step: int, match: str) -> None:
         with pytest.raises(SchemaError, match=match):
@@ -413,6 +416,24 @@ class TestCheckpoint:
             list(engine.feed(pl.DataFrame({"zip": [f"{row:06}" for row in rows], "pay": rows % 1000})))
             sizes.append(len(engine.checkpoint()))
         assert max(sizes[30:]) < 1.1 * max(sizes[5:30])
+
+
+class TestErrors:
+    def test_an_error_of_the_method_changes_nothing(self) -> None:
+        class Failing(Halves):
+            def partition(self, table: Any, requirement: Any, **rest: Any) -> Any:
+                raise SizeError("too large")
+
+        schema = schema_of(["0.2"])
+        frame = frame_of([(0,), (3,)] * 40, np.random.default_rng(1))
+        engine = Engine(schema, window=20, step=10, method=Failing(), seed=1)
+        for _ in range(2):
+            with pytest.raises(SizeError):
+                list(engine.feed(frame))
+            assert engine.position == 0
+        mended = Engine.restore(schema, engine.checkpoint(), method=Halves())
+        right = Engine(schema, window=20, step=10, method=Halves(), seed=1)
+        assert told(run(mended, frame)) == told(run(right, frame))
 
 
 class TestReleased:

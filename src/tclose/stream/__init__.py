@@ -28,13 +28,15 @@ depends on the seed and the order of rows alone, not on how they are cut into ba
 it was restored.
 
 `engine.certificate()` says what is promised of all classes, and `engine.counts` how many rows became
-what. `Checker` replays input and output.
+what. `Checker` replays input and output; from what was written, a `Released` is made again with
+`claimed(certificates)` as its `distances`.
 """
 
 from __future__ import annotations
 
 from tclose.stream.check import Checker
 from tclose.stream.engine import Engine
-from tclose.stream.items import Outcome, Rejected, Released, ReleasedClass, Window, Withheld
+from tclose.stream.items import Outcome, Rejected, Released, ReleasedClass, Window, Withheld, claimed
 
 __all__ = ["Checker", "Engine", "Outcome", "Rejected", "Released", "ReleasedClass", "Window", "Withheld"]
+__all__ += ["claimed"]

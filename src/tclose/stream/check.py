@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tclose.builders import Dates, Intervals
 from tclose.coded import CodedColumn
 from tclose.columns import Reader, clean, code, texts
 from tclose.encode import encode_sensitive
@@ -30,7 +31,7 @@ from tclose.stream.items import Outcome, Released
 
 Integers = NDArray[np.int64]
 WAITING, RELEASED, WITHHELD, REJECTED = range(4)
-MOST_PAIRS = 200_000  # of a released and an original value that are remembered, of each column
+MOST_PAIRS = 20_000  # of a released and an original value that are remembered, of each column
 
 
 class Checker:
@@ -189,11 +190,12 @@ class Checker:
         schema = self._schema
         original = code(given, schema.missing_values, quasi.is_measured)
         reader = Reader(Source.of(pl.DataFrame()), np.arange(len(given)), schema.decimal)
-        if quasi.kind == "numeric" or (quasi.is_measured and quasi.kind == "categorical"):
+        if quasi.kind == "numeric" or isinstance(quasi.hierarchy, Intervals):
             values = texts(pl.Series(reader.numbers(original)).fill_nan(None)).to_list()
+        elif quasi.kind == "date" or isinstance(quasi.hierarchy, Dates):
+            values = texts(reader.dates(original, quasi.format)).to_list()
         else:
-            dates = quasi.kind == "date"
-            values = texts(reader.dates(original, quasi.format) if dates else original.values).to_list()
+            values = texts(original.values).to_list()
         released = [CodedColumn.of(frame[name]) for name in quasi.released]
         keys = original.codes.astype(np.int64)
         for column in released:

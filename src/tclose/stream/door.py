@@ -95,13 +95,15 @@ def opened(batch: pl.DataFrame | Sequence[Mapping[str, Any]], schema: Schema, ty
         A frame's columns are not those of the schema, or of nested types.
     """
     given = _frame_of(batch, schema) if isinstance(batch, pl.DataFrame) else _from_rows(batch, schema)
+    if dict(given.frame.schema) == types:
+        return given
     columns, bad = [], given.bad
     for column in given.frame:
         wanted = types.get(column.name, column.dtype)
         cast = column if column.dtype == wanted else column.cast(wanted, strict=False)
-        lost = cast.is_null() & column.is_not_null() & (column.cast(pl.String) != "")
-        if cast is not column and lost.any():
-            bad = {**bad, (column.name, OTHER_TYPE): lost.to_numpy()}
+        if cast is not column:
+            lost = cast.is_null() & column.is_not_null() & (column.cast(pl.String) != "")
+            bad = {**bad, (column.name, OTHER_TYPE): lost.to_numpy()} if lost.any() else bad
         columns.append(cast)
     frame = pl.DataFrame(columns)
     return Batch(frame.select(list(types)) if types else frame, bad)

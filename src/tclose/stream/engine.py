@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -147,10 +148,11 @@ class Engine:
         while done < len(rows):
             taken = rows.slice(done, self._window + self._step - len(self._state.numbers))
             done += len(taken)
-            outcome = self._take_in(taken)
-            if len(self._state.numbers) == self._window + self._step:
-                outcome = self._advance(outcome)
-                self._state = self._state.without_first(self._step)
+            with self._all_or_nothing():
+                outcome = self._take_in(taken)
+                if len(self._state.numbers) == self._window + self._step:
+                    outcome = self._advance(outcome)
+                    self._state = self._state.without_first(self._step)
             if outcome.released or outcome.rejected or outcome.withheld:
                 yield outcome
 
@@ -162,12 +164,13 @@ class Engine:
         if self.finished:
             return
         outcome = Outcome()
-        beyond = len(self._state.numbers) - self._window
-        if beyond > 0:
-            outcome = self._advance(outcome)
-            self._state = self._state.without_first(beyond)
-        outcome = self._end(outcome)
-        self._state = replace(State(), position=self.position, counts=self._state.counts, finished=True)
+        with self._all_or_nothing():
+            beyond = len(self._state.numbers) - self._window
+            if beyond > 0:
+                outcome = self._advance(outcome)
+                self._state = self._state.without_first(beyond)
+            outcome = self._end(outcome)
+            self._state = replace(State(), position=self.position, counts=self._state.counts, finished=True)
         if outcome.released or outcome.withheld:
             yield outcome
 
@@ -194,6 +197,16 @@ class Engine:
         engine = cls(schema, method=method, **sizes)
         engine._state = state
         return engine
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """An error, such as that of a method for which the window is too large, leaves the state as it was."""
+        before = self._state
+        try:
+            yield
+        except BaseException:
+            self._state = before
+            raise
 
     def _take_in(self, batch: Batch) -> Outcome:
         """Put the rows that fit at the end of those at hand."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from math import lcm
 from typing import Any, Literal
 
 import numpy as np
@@ -90,6 +92,8 @@ class Released:
     loss
         The general loss metric of 004 section 3.2 of these rows; not for publication, as ranges
         may be those of rows that are not out.
+    distances
+        How far each class is from the window, by attribute.
     """
 
     frame: pl.DataFrame
@@ -131,6 +135,30 @@ class Released:
                 self.window,
                 self.certificate(place),
             )
+
+
+def claimed(certificates: Sequence[Mapping[str, Any]]) -> dict[str, Distances]:
+    """The distances that certificates tell, in their order: for who reads a `Released` back from where it was written.
+
+    Examples
+    --------
+    >>> told = [{"exact": "1/6", "value": 1 / 6}, {"exact": "0", "value": 0.0}]
+    >>> found = claimed([{"t": {"pay": each}} for each in told])
+    >>> found["pay"].exact(0), found["pay"].exact(1)
+    (Fraction(1, 6), Fraction(0, 1))
+    """
+    distances = {}
+    for name in certificates[0]["t"] if certificates else ():
+        told = [each["t"][name] for each in certificates]
+        floats, ones = np.array([each["value"] for each in told], float), np.ones(len(told), np.int64)
+        if any(each["exact"] is None for each in told):  # a matrix, which has no exact form
+            distances[name] = Distances(None, None, ones, 1, 1, floats)
+            continue
+        exact = [Fraction(each["exact"]) for each in told]
+        under = lcm(*(each.denominator for each in exact))
+        over = np.array([int(each * under) for each in exact], object)
+        distances[name] = Distances(over, np.zeros(len(told), object), ones, 1, under, floats)
+    return distances
 
 
 @dataclass(frozen=True, eq=False)

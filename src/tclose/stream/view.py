@@ -103,7 +103,7 @@ class View:
         part = self.table.take(rows)
         taken = {each.column: self.columns[each.column].take(rows) for each in self.schema.sensitive}
         spans = part.spans(places, len(turn))
-        frame = as_text(recode(part, Partition(places), self.source, taken, self.schema, spans))
+        frame = as_text(recode(part, Partition(places), self.source, taken, self.schema, spans, texts=True))
         frame = frame.cast(dict.fromkeys(self.schema.released_quasi, pl.String))
         back = np.argsort(turn)
         return Released(
