@@ -239,6 +239,42 @@ def stream(
         raise typer.BadParameter(str(error)) from None
 
 
+@app.command(
+    "stream-check",
+    epilog="[bold]Example:[/bold] tclose stream-check -s schema.toml --window 20000 --input in.jsonl --output out.jsonl "
+    "--certificates certificates.jsonl --ledger ledger.jsonl --rejected rejected.jsonl",
+)
+def stream_check(
+    schema: SchemaOption,
+    window: wishes.Window,
+    input: wishes.CheckedInput,
+    output: wishes.CheckedOutput,
+    certificates: wishes.CheckedCertificates,
+    ledger: wishes.CheckedLedger,
+    rejected: wishes.CheckedRejected = None,
+    format: wishes.Format = None,
+    class_field: wishes.ClassField = "class",
+    k: wishes.K = None,
+    t: wishes.T = None,
+    json: Json = False,
+) -> None:
+    """Replay a stream from its files: every row came out once, truly, and in a class that keeps the promise.
+
+    Exit 0 if so, 5 if not. The ledger is what --ledger of `tclose stream` wrote.
+    """
+    from tclose.schema import Schema
+    from tclose.stream.feeds.command import format_of
+    from tclose.stream.feeds.replay import replay_files
+
+    settled = _override(Schema.load(schema), k, t or [])
+    beside = {"certificates": certificates, "ledger": ledger, "rejected": rejected}
+    counts = replay_files(settled, window, input, output, beside, format_of(format, input, output), class_field)
+    if json:
+        print(jsonlib.dumps(counts, indent=2))
+    else:
+        _say(f"The stream keeps its promise: {', '.join(f'{number:,} {name}' for name, number in counts.items())}.")
+
+
 def main() -> None:
     """Run the command line; every failure is a message and an exit code, never a traceback."""
     for stream in (sys.stdout, sys.stderr):

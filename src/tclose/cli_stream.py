@@ -74,3 +74,17 @@ K = Annotated[int | None, typer.Option(help="Instead of the schema's k.")]
 T = Annotated[list[str] | None, typer.Option(help="column=0.2, instead of the schema's t; may be repeated.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Random if not given, and kept in the checkpoint.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No status lines.")]
+
+CheckedInput = Annotated[
+    Path, typer.Option("--input", "-i", exists=True, help="The file or folder that was read.", show_default=False)
+]
+CheckedOutput = Annotated[
+    Path, typer.Option("--output", "-o", exists=True, help="The file or folder that was written.", show_default=False)
+]
+CheckedCertificates = Annotated[
+    Path, typer.Option("--certificates", exists=True, dir_okay=False, help="What --certificates named.")
+]
+CheckedLedger = Annotated[Path, typer.Option("--ledger", exists=True, dir_okay=False, help="What --ledger named.")]
+CheckedRejected = Annotated[
+    Path | None, typer.Option("--rejected", exists=True, dir_okay=False, help="What --rejected named.")
+]

@@ -123,19 +123,16 @@ def _file_feed(wishes: Wishes, schema: Schema) -> Feed:
         wishes.output, path(wishes.rejected), path(wishes.certificates), path(wishes.ledger), path(wishes.checkpoint)
     )
     return FileFeed(
-        schema, wishes.input, targets, format=_format(wishes), field=wishes.class_field, follow=wishes.follow,
+        schema, wishes.input, targets, format=format_of(wishes.format, wishes.input, wishes.output), field=wishes.class_field, follow=wishes.follow,
         continues=wishes.continues,
     )  # fmt: skip
 
 
-def _format(wishes: Wishes) -> Format:
-    """As told, or by the suffix of a file; a folder's files have either."""
-    given = wishes.format
+def format_of(given: str | None, source: Path | None, output: Path | None) -> Format:
+    """As told, or by the suffix of files."""
     if given is None:
-        paths = [path for path in (wishes.input, wishes.output) if path is not None and not path.is_dir()]
-        given = "csv" if any(path.suffix == ".csv" for path in paths) else "jsonl"
-        if not paths and wishes.input is not None and any(wishes.input.glob("*.csv")):
-            given = "csv"
+        inside = [next(path.glob("[!.]*.csv"), path) if path.is_dir() else path for path in (source, output) if path]
+        given = "csv" if any(path.suffix == ".csv" for path in inside) else "jsonl"
     if given not in ("jsonl", "csv"):
         raise ValueError("--format must be jsonl or csv.")
     return cast(Format, given)

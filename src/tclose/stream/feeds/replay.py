@@ -134,7 +134,9 @@ def _released(schema: Schema, written: Written) -> Iterator[Released]:
                 raise VerificationError("Ledger and certificates do not name the same classes in the same order.")
             numbers += told["rows"]
         labels = np.repeat([int(each["class"]) for each in classes], sizes)
-        if [str(row.get(written.field)) for row in rows] != [str(label) for label in labels] or len(numbers) != len(rows):
+        if [str(row.get(written.field)) for row in rows] != [str(label) for label in labels] or len(numbers) != len(
+            rows
+        ):
             raise VerificationError("Output, ledger and certificates do not have the same rows in every class.")
         distances = {name: _claimed([each["t"][name] for each in classes]) for name in classes[0]["t"]}
         frame = _frame(rows, written.field)
@@ -163,7 +165,13 @@ def _claimed(told: list[Told]) -> Distances:
 
 
 def replay_files(
-    schema: Schema, window: int, source: Path, output: Path, beside: Mapping[str, Path | None], format: Format, field: str
+    schema: Schema,
+    window: int,
+    source: Path,
+    output: Path,
+    beside: Mapping[str, Path | None],
+    format: Format,
+    field: str,
 ) -> dict[str, int]:
     """`replay` of what lies in files or folders.
 
