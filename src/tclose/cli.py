@@ -241,8 +241,8 @@ def stream(
 
 @app.command(
     "stream-check",
-    epilog="[bold]Example:[/bold] tclose stream-check -s schema.toml --window 20000 --input in.jsonl --output out.jsonl "
-    "--certificates certificates.jsonl --ledger ledger.jsonl --rejected rejected.jsonl",
+    epilog="[bold]Example:[/bold] tclose stream-check -s schema.toml --window 20000 --input in.jsonl "
+    "--output out.jsonl --certificates certificates.jsonl --ledger ledger.jsonl --rejected rejected.jsonl",
 )
 def stream_check(
     schema: SchemaOption,
@@ -268,7 +268,11 @@ def stream_check(
 
     settled = _override(Schema.load(schema), k, t or [])
     beside = {"certificates": certificates, "ledger": ledger, "rejected": rejected}
-    counts = replay_files(settled, window, input, output, beside, format_of(format, input, output), class_field)
+    try:
+        settled_format = format_of(format, input, output)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    counts = replay_files(settled, window, input, output, beside, settled_format, class_field)
     if json:
         print(jsonlib.dumps(counts, indent=2))
     else:

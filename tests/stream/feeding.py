@@ -28,7 +28,15 @@ SCHEMA = {
 }
 WINDOW, STEP = 40, 20
 NAMES = ("output", "rejected", "certificates", "ledger")
-BROKEN = (b"nonsense SECRET", b"", b'{"age": NaN}', b"[1, 2]", b'{"age": 1, "age": 2}', b"\xff\xfe", b'{"id": "\\ud800"}')
+BROKEN = (
+    b"nonsense SECRET",
+    b"",
+    b'{"age": NaN}',
+    b"[1, 2]",
+    b'{"age": 1, "age": 2}',
+    b"\xff\xfe",
+    b'{"id": "\\ud800"}',
+)
 
 
 def schema() -> Schema:

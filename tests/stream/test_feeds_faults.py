@@ -116,7 +116,9 @@ def command(folder: Path) -> list[str]:
 
     Schema.from_dict(SCHEMA).save(folder / "schema.toml")
     where = targets(folder)
-    named = [f"--{name}={getattr(where, name)}" for name in ("output", "rejected", "certificates", "ledger", "checkpoint")]
+    named = [
+        f"--{name}={getattr(where, name)}" for name in ("output", "rejected", "certificates", "ledger", "checkpoint")
+    ]
     sizes = ["--window", str(WINDOW), "--step", str(STEP), "--method", settings().method.name, "--seed", "7"]
     return ["stream", "-s", str(folder / "schema.toml"), "--input", str(folder / "in.jsonl"), *sizes, *named]
 

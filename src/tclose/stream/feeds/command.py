@@ -123,9 +123,14 @@ def _file_feed(wishes: Wishes, schema: Schema) -> Feed:
         wishes.output, path(wishes.rejected), path(wishes.certificates), path(wishes.ledger), path(wishes.checkpoint)
     )
     return FileFeed(
-        schema, wishes.input, targets, format=format_of(wishes.format, wishes.input, wishes.output), field=wishes.class_field, follow=wishes.follow,
+        schema,
+        wishes.input,
+        targets,
+        format=format_of(wishes.format, wishes.input, wishes.output),
+        field=wishes.class_field,
+        follow=wishes.follow,
         continues=wishes.continues,
-    )  # fmt: skip
+    )
 
 
 def format_of(given: str | None, source: Path | None, output: Path | None) -> Format:

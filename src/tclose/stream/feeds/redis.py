@@ -16,14 +16,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
-from tclose.errors import MissingExtraError, SchemaError, TableError
+from tclose.errors import TableError
 from tclose.schema import Schema
 from tclose.stream.feeds.feed import Batch, LostError, Pending, Position, StoppedError
 from tclose.stream.feeds.parse import NOT_TEXT, TWICE, BrokenError, Row, json_row, rows_of
 from tclose.stream.feeds.places import Run
+from tclose.stream.feeds.redis_client import Keys, connected, exceptions, guarded, order
 from tclose.stream.feeds.written import as_jsonl, as_line, check_field, ledger
 
 MOST_ROWS = 4096
@@ -33,63 +33,8 @@ MANY = 1000  # ids in one command
 BEGINNING = "0-0"
 DELETED = "The entry was deleted before it was read."
 NO_FIELD = "The entry lacks the field that should hold its row."
-GONE = "The connection to Redis was lost."
 PROMISE = "Every entry comes out exactly once, whenever this or Redis is stopped and started again."
 Entry = tuple[str, list[bytes] | None]
-
-
-@dataclass(frozen=True)
-class Keys:
-    """The names under which things lie in Redis.
-
-    Attributes
-    ----------
-    source, to
-        The streams to read and to write.
-    group
-        The consumer group of the one that is read.
-    rejected
-        The stream of dead letters.
-    certificates, ledger
-        Streams of certificates and of the rows of each class; None for none.
-    checkpoint
-        Where the checkpoint lies; with `:owner` and `:fence` after it, who works, and which run it is.
-    """
-
-    source: str
-    to: str
-    group: str = "tclose"
-    rejected: str = ""
-    certificates: str | None = None
-    ledger: str | None = None
-    checkpoint: str = ""
-
-    def settled(self) -> Keys:
-        """With names made from the others where none is given.
-
-        Raises
-        ------
-        SchemaError
-            Two are the same.
-        """
-        rejected = self.rejected or f"{self.to}:rejected"
-        checkpoint = self.checkpoint or f"{self.source}:{self.group}:checkpoint"
-        keys = Keys(self.source, self.to, self.group, rejected, self.certificates, self.ledger, checkpoint)
-        names = [name for name in (*vars(keys).values(), keys.owner, keys.fence) if name is not None]
-        names.remove(self.group)
-        if len(set(names)) < len(names):
-            raise SchemaError("The streams of Redis and the checkpoint must have different names.")
-        return keys
-
-    @property
-    def owner(self) -> str:
-        """The consumer that works, for as long as its lease lasts."""
-        return f"{self.checkpoint}:owner"
-
-    @property
-    def fence(self) -> str:
-        """How many runs there were."""
-        return f"{self.checkpoint}:fence"
 
 
 class RedisFeed:
@@ -143,7 +88,7 @@ class RedisFeed:
         self._schema, self._keys, self._consumer = schema, keys.settled(), consumer
         self._json_field, self._field, self._follow, self._max_pending = json_field, field, follow, max_pending
         self._stop, self._say, self._lease = stop, say, lease
-        self._client = _connected(url)
+        self._client = connected(url)
         self._fence, self._renewed = 0, 0.0
         self._last, self._caught_up = BEGINNING, False
         self._unacknowledged: deque[str] = deque()
@@ -151,8 +96,9 @@ class RedisFeed:
 
     def open(self) -> bytes | None:
         """See `Feed`."""
-        with _lost():
+        with guarded():
             self._look_at_persistence()
+            self._check_types()
             self._acquire()
             saved: bytes | None = self._client.get(self._keys.checkpoint)
         return saved
@@ -161,14 +107,14 @@ class RedisFeed:
         """See `Feed`."""
         self._last, self._caught_up = position["entry"] if position else BEGINNING, False
         self._unacknowledged.clear()
-        with _lost():
+        with guarded():
             self._make_group()
             self._claim()
             self._forget_settled()
 
     def read(self) -> Batch:
         """See `Feed`."""
-        with _lost():
+        with guarded():
             self._renew()
             entries = self._entries() if self._caught_up else self._delivered_before()
         if not entries and not self._caught_up:
@@ -181,8 +127,9 @@ class RedisFeed:
 
     def commit(self, pending: Pending, checkpoint: bytes, position: Position | None) -> None:
         """See `Feed`."""
-        with _lost():
+        with guarded():
             self._wait_for_readers(pending)
+            self._check_types()
             with self._transaction() as pipe:
                 for key, fields in self._written(pending):
                     pipe.execute_command("XADD", key, "*", *fields)
@@ -197,7 +144,7 @@ class RedisFeed:
 
     def close(self) -> None:
         """See `Feed`."""
-        with suppress(LostError, TableError), _lost(), self._transaction(last=True) as pipe:
+        with suppress(LostError, TableError), guarded(), self._transaction(last=True) as pipe:
             pipe.delete(self._keys.owner)
         self._client.close()
 
@@ -214,7 +161,7 @@ class RedisFeed:
                     pipe.multi()
                     pipe.set(self._keys.owner, self._consumer, px=int(self._lease * 1000))
                     pipe.incr(self._keys.fence)
-                    with suppress(_redis().WatchError):
+                    with suppress(exceptions().WatchError):
                         self._fence, self._renewed = pipe.execute()[1], time.monotonic()
                         return
             if not told:
@@ -241,8 +188,8 @@ class RedisFeed:
                 pipe.set(self._keys.owner, self._consumer, px=int(self._lease * 1000))
             try:
                 pipe.execute()
-            except _redis().WatchError:
-                raise LostError("Another consumer has taken over.") from None
+            except exceptions().WatchError:
+                raise LostError("The connection to Redis was lost, or another consumer has taken over.") from None
             self._renewed = time.monotonic()
 
     def _renew(self) -> None:
@@ -255,7 +202,7 @@ class RedisFeed:
     def _make_group(self) -> None:
         try:
             self._client.xgroup_create(self._keys.source, self._keys.group, self._last, mkstream=True)
-        except _redis().ResponseError as error:
+        except exceptions().ResponseError as error:
             if not str(error).startswith("BUSYGROUP"):
                 raise
 
@@ -288,8 +235,8 @@ class RedisFeed:
     def _entries(self) -> list[Entry]:
         """New entries."""
         fresh = self._read_group(">", *(("BLOCK", BLOCK) if self._follow else ()))
-        if fresh and _order(fresh[0][0]) <= _order(self._last):  # the group was set back
-            passed = [entry for entry, _ in fresh if _order(entry) <= _order(self._last)]
+        if fresh and order(fresh[0][0]) <= order(self._last):  # the group was set back
+            passed = [entry for entry, _ in fresh if order(entry) <= order(self._last)]
             self._client.xack(self._keys.source, self._keys.group, *passed)
             fresh = fresh[len(passed) :]
         return fresh
@@ -350,12 +297,18 @@ class RedisFeed:
             for certificate in pending.certificates:
                 yield keys.certificates, ["json", as_line(certificate).rstrip()]
 
+    def _check_types(self) -> None:
+        """A command that fails within a transaction does not undo the others: none may."""
+        for key, wanted in self._keys.types().items():
+            if (found := self._client.type(key).decode()) not in (wanted, "none"):
+                raise TableError(f"In Redis '{key}' is a {found}, and must be a {wanted}. Name another, or remove it.")
+
     def _taken(self, position: Position | None) -> list[str]:
         """The entries up to a position that are not acknowledged."""
         if position is None:
             return []
-        last = _order(position["entry"])
-        return [entry for entry in self._unacknowledged if _order(entry) <= last]
+        last = order(position["entry"])
+        return [entry for entry in self._unacknowledged if order(entry) <= last]
 
     def _wait_for_readers(self, pending: Pending) -> None:
         while pending.released and self._max_pending is not None and not self._stop():
@@ -367,7 +320,7 @@ class RedisFeed:
     def _unread(self) -> int:
         """How far the slowest group of readers is behind; all entries if there is none."""
         behind = []
-        with suppress(_redis().ResponseError):  # no such stream yet
+        with suppress(exceptions().ResponseError):  # no such stream yet
             for reply in self._client.execute_command("XINFO", "GROUPS", self._keys.to):
                 group = dict(zip(reply[::2], reply[1::2], strict=True))
                 lag = group.get(b"lag")
@@ -380,9 +333,9 @@ class RedisFeed:
         """Know, and say once, how safe it is what Redis says it has."""
         server, disk = self._client.info("server"), self._client.info("persistence")
         on_disk = bool(disk.get("aof_enabled"))
-        self._waits_for_disk = on_disk and _order(str(server["redis_version"]).replace(".", "-", 1)) >= (7, 2)
+        self._waits_for_disk = on_disk and order(str(server["redis_version"]).replace(".", "-", 1)) >= (7, 2)
         always = False
-        with suppress(_redis().ResponseError):  # which may be forbidden
+        with suppress(exceptions().ResponseError):  # which may be forbidden
             always = self._client.config_get("appendfsync").get("appendfsync") == "always"
         if not self._said and not on_disk:
             self._say("Redis does not log to disk (appendonly no): its end may lose rows that it was given.")
@@ -401,52 +354,3 @@ def _fields(told: Mapping[str, Any]) -> list[Any]:
 def _quoted(fields: list[bytes] | None) -> str:
     texts = [each.decode(errors="backslashreplace") for each in fields or ()]
     return json.dumps(list(zip(texts[::2], texts[1::2], strict=True)), ensure_ascii=False)
-
-
-def _order(entry: str) -> tuple[int, int]:
-    """The id of an entry as numbers: `12-3` is (12, 3)."""
-    first, _, second = entry.partition("-")
-    return int(first), int(second.split(".")[0] or 0)
-
-
-def _redis() -> Any:
-    try:
-        import redis.exceptions
-    except ImportError:
-        raise MissingExtraError("redis", "stream", "A stream of Redis") from None
-    return redis.exceptions
-
-
-def _connected(url: str) -> Any:
-    """A client that tries nothing twice: an entry may have been delivered by the first try."""
-    _redis()
-    from redis import Redis
-    from redis.backoff import NoBackoff
-    from redis.retry import Retry
-
-    client: Any = Redis.from_url(
-        url, protocol=2, retry=Retry(NoBackoff(), 0), socket_timeout=30, socket_connect_timeout=5
-    )
-    for command in ("XREADGROUP", "XAUTOCLAIM", "XPENDING", "XINFO GROUPS"):
-        client.set_response_callback(command, lambda reply, **_: reply)
-    return client
-
-
-@contextmanager
-def _lost() -> Iterator[None]:
-    """Turn errors of Redis into ours, without what they quote."""
-    errors = _redis()
-    refused: Exception
-    try:
-        yield
-        return
-    except (errors.AuthenticationError, errors.AuthorizationError):
-        refused = TableError("Redis does not accept the user or password of --redis.")
-    except (errors.ConnectionError, errors.TimeoutError, errors.ReadOnlyError):
-        refused = LostError(GONE)
-    except errors.ResponseError as error:
-        code = (str(error).split() or ["?"])[0]
-        refused = (
-            LostError(GONE) if code in ("NOGROUP", "UNBLOCKED") else TableError(f"Redis refuses a command ({code}).")
-        )
-    raise refused

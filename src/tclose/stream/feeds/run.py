@@ -116,11 +116,13 @@ def run(
         The checkpoint is another stream's, or the input is not the one it was made after.
     """
     ending, status = ending or Ending(), status or Status()
-    pause, known = BACKOFF[0], False
+    pause, known, begun = BACKOFF[0], False, 0.0
     while True:
         try:
             session = Session(feed, schema, settings, ending, status, with_rows)
-            known, pause = True, BACKOFF[0]
+            saved = feed.open()
+            known, begun = True, time.monotonic()
+            session.begin(saved)
             session.work()
             return status
         except StoppedError:
@@ -128,6 +130,8 @@ def run(
         except LostError as error:
             if not known:
                 raise
+            if time.monotonic() - begun > BACKOFF[1]:
+                pause = BACKOFF[0]
             status.note(f"{error} Trying again from the checkpoint.")
         finally:
             feed.close()
@@ -152,14 +156,17 @@ class Session:
         self._position: Position | None = None
         self._places = Places()
         self._told = settings.as_dict()
-        saved = feed.open()
+
+    def begin(self, saved: bytes | None) -> None:
+        """Go on from what the feed has, or begin anew."""
         if saved is None:
-            self._engine = Engine(schema, **_sizes(settings), method=settings.method, seed=settings.seed)
+            given = self._settings
+            self._engine = Engine(self._schema, **_sizes(given), method=given.method, seed=given.seed)
             self._pending.certificates.append(self._engine.certificate())
             self._commit()  # the seed, before anything is released
         else:
             self._engine = self._restored(saved)
-        feed.begin(self._position)
+        self._feed.begin(self._position)
 
     def _restored(self, saved: bytes) -> Engine:
         head, parts = unpack(saved)
