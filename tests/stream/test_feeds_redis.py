@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -126,35 +129,32 @@ def test_fields_as_columns(broker: Broker, client: Any, given: list[bytes]) -> N
 # Killed.
 
 
-def sent_until(at: int | None, how: str) -> Any:
+@contextmanager
+def sent_until(at: int | None, how: str, die: Callable[[], None] = die) -> Iterator[Killer]:
     """Everything that is sent to Redis is counted, and the n-th is the last."""
     import redis.connection as module
 
-    def half(send: Callable[..., Any], connection: Any, command: Any, *_: Any) -> None:
-        data = b"".join(command) if isinstance(command, list) else command
-        send(connection, data[: len(data) // 2], check_health=False)
+    def half(send: Callable[..., Any], connection: Any, command: Any, **_: Any) -> None:
+        data = b"".join(command)
+        send(connection, [data[: len(data) // 2]], check_health=False)
 
     killer = Killer(at, how, die)
-    patch = pytest.MonkeyPatch()
-    original = module.AbstractConnection.send_packed_command
-    around = killer.around(original, half)
-    patch.setattr(module.AbstractConnection, "send_packed_command", lambda *a, **k: around(*a, **k))
-    return killer, patch
+    around = killer.around(module.AbstractConnection.send_packed_command, half)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module.AbstractConnection, "send_packed_command", lambda *a, **k: around(*a, **k))
+        yield killer
 
 
 def at_points(broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]], every: int) -> None:
     put(client, given)
-    killer, patch = sent_until(None, "before")
-    stream(broker)
-    patch.undo()
-    for place, point in enumerate(range(1, killer.calls + 1, max(every, 1))):
+    with sent_until(None, "before") as killer:
+        stream(broker)
+    for place, point in enumerate(range(1, killer.calls + 1, every)):
         client.flushall()
         put(client, given)
         for at, how in ((point, HOW[place % 3]), (2 + point % 9, HOW[point % 3])):
-            _, patch = sent_until(at, how)
-            with pytest.raises(Killed):
+            with sent_until(at, how), pytest.raises(Killed):
                 stream(broker)
-            patch.undo()
         stream(broker)
         settled(client, reference)
 
@@ -180,10 +180,8 @@ def test_another_consumer_takes_over_what_was_delivered(
 ) -> None:
     """The first dies with entries pending and a lease; the second waits for the lease, and goes on."""
     put(client, given)
-    _, patch = sent_until(25, "after")
-    with pytest.raises(Killed):
+    with sent_until(25, "after"), pytest.raises(Killed):
         stream(broker, lease=1.0)
-    patch.undo()
     assert client.get("in:tclose:checkpoint:owner") == b"one"
     said: list[str] = []
     stream(broker, consumer="two", say=said.append)
@@ -423,24 +421,16 @@ def spawn(folder: Path, broker: Broker, at: int | None, how: str) -> int | None:
 
 
 def child(folder: str, url: str, at: int | None, how: str) -> None:
-    import os
-    import sys
-
-    import tests.stream.test_feeds_redis as module
     from tclose.cli import main
-    from tests.stream.feeding import SCHEMA
-
-    module.die = partial(os.kill, os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
-    sent_until(at, how)
-    from tclose.schema import Schema
 
     path = Path(folder) / "schema.toml"
-    Schema.from_dict(SCHEMA).save(path)
+    schema().save(path)
     names = ["--from=in", "--to=out", "--certificates=certificates", "--ledger=ledger", "--json-field=row"]
     sizes = ["--window", str(WINDOW), "--step", str(STEP), "--method", settings().method.name, "--seed", "7"]
     sys.argv = ["tclose", "stream", "-s", str(path), "--redis", url, *names, *sizes, "--consumer", "one"]
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-    main()
+    with sent_until(at, how, partial(os.kill, os.getpid(), signal.SIGKILL)):
+        main()
 
 
 def test_kill_9(
