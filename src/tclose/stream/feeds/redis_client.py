@@ -124,8 +124,8 @@ def guarded() -> Iterator[None]:
         return
     except (errors.AuthenticationError, errors.AuthorizationError):
         refused = TableError("Redis does not accept the user or password of --redis.")
-    except (errors.ConnectionError, errors.TimeoutError, errors.ReadOnlyError):
-        refused = LostError(GONE)
+    except (errors.ConnectionError, errors.TimeoutError, errors.ReadOnlyError, errors.WatchError):
+        refused = LostError(GONE)  # a connection lost while a key is watched is told as a change of the key
     except errors.ResponseError as error:
         code = (str(error).split() or ["?"])[0]
         later = LostError(f"Redis cannot do it now ({code}).")
