@@ -277,8 +277,12 @@ def open_file(path: Path, schema: Schema, format: Format, position: Position | N
 
 def check_same(file: GrowingFile, position: Position | None) -> None:
     """Refuse a file that does not hold the last row before the position."""
-    if position and position["last"] is not None:
-        check_last(file.before(position["from"], position["offset"]).removesuffix(b"\n"), position)
+    try:
+        if position:
+            check_last(file.before(position["from"], position["offset"]).removesuffix(b"\n"), position)
+    except TableError:
+        file.close()
+        raise
 
 
 def check_last(line: bytes, position: Position) -> None:

@@ -21,7 +21,7 @@ from tclose.schema import Schema
 from tclose.stream.check import Checker
 from tclose.stream.feeds.feed import Batch
 from tclose.stream.feeds.folder import FolderInput
-from tclose.stream.feeds.lines import Format, LineInput, open_file
+from tclose.stream.feeds.lines import Format, GrowingFile, LineInput, open_file
 from tclose.stream.feeds.parse import BrokenError
 from tclose.stream.items import Outcome, Rejected, Released, Window, Withheld
 
@@ -200,12 +200,18 @@ def _batches(source: Path, schema: Schema, format: Format) -> Iterator[Batch]:
         lines = FolderInput(source, schema, format, None, follow=False)
     else:
         lines = open_file(source, schema, format, None, follow=False)
-    while True:
-        batch = lines.read()
-        yield batch
-        if batch.ended:
-            lines.close()
-            return
+    yield from _all(lines)
+
+
+def _all(lines: LineInput | FolderInput) -> Iterator[Batch]:
+    try:
+        ended = False
+        while not ended:
+            batch = lines.read()
+            yield batch
+            ended = batch.ended
+    finally:
+        lines.close()
 
 
 def _output(path: Path, schema: Schema, format: Format) -> Iterator[Row]:
@@ -216,23 +222,11 @@ def _output(path: Path, schema: Schema, format: Format) -> Iterator[Row]:
             yield from _lines(file, parse_float=str, parse_int=str)
             continue
         plain = replace(schema, encoding="utf-8", identifiers=())
-        for batch in _of_csv(file, plain):
+        for batch in _all(LineInput(GrowingFile(file, 0, "stop"), plain, "csv", lenient=True)):
+            if batch.broken:
+                raise TableError(f"'{file.name}' cannot be read: {next(iter(batch.broken.values()))}")
             for row in batch.rows:
                 yield {name: None if not value and name not in kept else value for name, value in row.items()}
-
-
-def _of_csv(file: Path, schema: Schema) -> Iterator[Batch]:
-    from tclose.stream.feeds.lines import GrowingFile
-
-    lines = LineInput(GrowingFile(file, 0, "stop"), schema, "csv", lenient=True)
-    while True:
-        batch = lines.read()
-        if batch.broken:
-            raise TableError(f"'{file.name}' cannot be read: {next(iter(batch.broken.values()))}")
-        yield batch
-        if batch.ended:
-            lines.close()
-            return
 
 
 def _lines(path: Path, **options: Any) -> Iterator[dict[str, Any]]:
