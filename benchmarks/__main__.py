@@ -10,6 +10,7 @@ from rich.console import Console
 
 from benchmarks import (
     assess,
+    faults,
     fragments,
     joint,
     large,
@@ -39,6 +40,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "joint": joint.run,
     "multiple": multiple.run,
     "stream": stream.run,
+    "faults": faults.run,
 }
 
 

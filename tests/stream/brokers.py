@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -61,3 +62,23 @@ class Broker:
     def restart(self) -> None:
         self.kill()
         self.start()
+
+
+def put(client: Any, given: list[bytes], first: int = 1) -> None:
+    """Entries 1-0, 2-0, ... with a row each."""
+    with client.pipeline() as pipe:
+        for number, line in enumerate(given, first):
+            pipe.xadd("in", {"row": line}, id=f"{number}-0")
+        pipe.execute()
+
+
+def came_out(client: Any) -> dict[str, list[Any]]:
+    """All that was written."""
+    found = {"out": [json.loads(fields[b"row"]) for _, fields in client.xrange("out")]}
+    for name in ("certificates", "ledger"):
+        found[name] = [json.loads(fields[b"json"]) for _, fields in client.xrange(name)]
+    letters = [
+        {name.decode(): value.decode() for name, value in entry.items()} for _, entry in client.xrange("out:rejected")
+    ]
+    found["rejected"] = [{**each, "row": int(each["row"]), "column": each["column"] or None} for each in letters]
+    return found

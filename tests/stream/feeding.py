@@ -37,6 +37,7 @@ BROKEN = (
     b"\xff\xfe",
     b'{"id": "\\ud800"}',
 )
+ODD: list[dict[str, Any]] = [{"age": "SECRET"}, {"more": 1}, {"pay": [1]}, {"zip": None}, {"pay": None}]
 
 
 def schema() -> Schema:
@@ -65,7 +66,7 @@ def lines(n: int, seed: int = 1, broken: bool = True) -> list[bytes]:
     for number in range(n):
         given = row(number, rng)
         if broken and number % 11 == 5:
-            given |= [{"age": "SECRET"}, {"more": 1}, {"pay": [1]}, {"zip": None}, {"pay": None}][number // 11 % 5]
+            given |= ODD[number // 11 % len(ODD)]
         made.append(json.dumps(given).encode())
         if broken and number % 13 == 7:
             made.append(BROKEN[number // 13 % len(BROKEN)])
@@ -92,7 +93,7 @@ def put_in(folder: Path, given: list[bytes]) -> Path:
 def written(folder: Path, output: str = "out.jsonl") -> dict[str, bytes]:
     """All that came out."""
     where = vars(targets(folder, output))
-    found = {}
+    found: dict[str, bytes] = {}
     for name in NAMES:
         path = where[name]
         files = sorted(path.iterdir()) if path.is_dir() else [path]

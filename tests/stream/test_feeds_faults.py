@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import signal
-import sys
-from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.stream.feeding import Killed, check, go, killed, lines, objects, put_in, settings, targets, written
+from tclose.errors import TableError
+from tests.stream.feeding import Killed, check, go, killed, lines, objects, put_in, targets, written
+from tests.stream.killing import HOW, stream_files
 
-FORK = multiprocessing.get_context("forkserver")
-FORK.set_forkserver_preload(["tests.stream.feeding", "tclose.cli", "tclose.stream.feeds.command", "tclose.algorithms"])
-HOW = ("before", "after", "torn")
 ROWS = 110
 
 
@@ -87,8 +81,6 @@ def test_a_checkpoint_without_its_outputs_is_refused(tmp_path: Path, given: list
     folder = put_in(tmp_path, given)
     go(folder)
     (folder / "out.jsonl").write_bytes(b"")
-    from tclose.errors import TableError
-
     with pytest.raises(TableError, match="shorter"):
         go(folder)
 
@@ -96,47 +88,12 @@ def test_a_checkpoint_without_its_outputs_is_refused(tmp_path: Path, given: list
 # Processes that are killed in earnest.
 
 
-def child(arguments: list[str], point: int | None, how: str, told: Connection | None = None) -> None:
-    """Run the command line, killed at a point; tells how many calls it made."""
-    from tclose.cli import main
-
-    sys.argv = ["tclose", *arguments]
-    sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-    with killed(point, how, partial(os.kill, os.getpid(), signal.SIGKILL)) as killer:
-        try:
-            main()
-        except SystemExit as ended:
-            if told is not None:
-                told.send((ended.code, killer.calls))
-
-
-def command(folder: Path) -> list[str]:
-    from tclose.schema import Schema
-    from tests.stream.feeding import SCHEMA, STEP, WINDOW
-
-    Schema.from_dict(SCHEMA).save(folder / "schema.toml")
-    where = targets(folder)
-    named = [
-        f"--{name}={getattr(where, name)}" for name in ("output", "rejected", "certificates", "ledger", "checkpoint")
-    ]
-    sizes = ["--window", str(WINDOW), "--step", str(STEP), "--method", settings().method.name, "--seed", "7"]
-    return ["stream", "-s", str(folder / "schema.toml"), "--input", str(folder / "in.jsonl"), *sizes, *named]
-
-
-def spawned(arguments: list[str], point: int | None = None, how: str = "before") -> int | None:
-    """How the process ended."""
-    process = FORK.Process(target=child, args=(arguments, point, how))
-    process.start()
-    process.join()
-    return process.exitcode
-
-
 def test_kill_9(tmp_path: Path, given: list[bytes], reference: tuple[dict[str, bytes], int]) -> None:
     rng = np.random.default_rng(1)
     for how in HOW:
         folder = put_in(tmp_path / how, given)
         point = int(rng.integers(2, reference[1]))
-        assert spawned(command(folder), point, how) == -signal.SIGKILL
-        assert spawned(command(folder)) == 0
+        assert stream_files(folder, point, how) == -signal.SIGKILL
+        assert stream_files(folder) == 0
         assert written(folder) == reference[0]
         assert len(objects(folder / "ledger")) > 0

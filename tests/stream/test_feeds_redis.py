@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
+import queue
 import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +15,12 @@ import pytest
 
 from tclose.errors import SchemaError, TableError
 from tclose.stream.feeds import Ending, LostError, Pending, Status, run
-from tests.stream.brokers import Broker, needs_redis
-from tests.stream.feeding import STEP, WINDOW, Killed, Killer, die, go, lines, objects, put_in, schema, settings
+from tests.stream.brokers import Broker, came_out, needs_redis, put
+from tests.stream.feeding import STEP, WINDOW, Killed, go, lines, objects, put_in, schema, settings
+from tests.stream.killing import HOW, sent_until, stream_redis
 
 pytestmark = needs_redis
 ROWS = 110
-HOW = ("before", "after", "torn")
 # What is dead sends nothing, not even when it is collected.
 of_the_dead = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
@@ -60,14 +57,6 @@ def reference(given: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> d
     return {"out": objects(folder / "out.jsonl"), "rejected": letters, **found}
 
 
-def put(client: Any, given: list[bytes], first: int = 1) -> None:
-    """Entries 1-0, 2-0, ... with a row each."""
-    with client.pipeline() as pipe:
-        for number, line in enumerate(given, first):
-            pipe.xadd("in", {"row": line}, id=f"{number}-0")
-        pipe.execute()
-
-
 def feed(broker: Broker, **options: Any) -> Any:
     from tclose.stream.feeds.redis import RedisFeed
     from tclose.stream.feeds.redis_client import Keys
@@ -78,18 +67,6 @@ def feed(broker: Broker, **options: Any) -> Any:
 
 def stream(broker: Broker, ending: Ending | None = None, status: Status | None = None, **options: Any) -> Status:
     return run(feed(broker, **options), schema(), settings(), ending, status)
-
-
-def came_out(client: Any) -> dict[str, list[Any]]:
-    """All that was written."""
-    found = {"out": [json.loads(fields[b"row"]) for _, fields in client.xrange("out")]}
-    for name in ("certificates", "ledger"):
-        found[name] = [json.loads(fields[b"json"]) for _, fields in client.xrange(name)]
-    letters = [
-        {name.decode(): value.decode() for name, value in entry.items()} for _, entry in client.xrange("out:rejected")
-    ]
-    found["rejected"] = [{**each, "row": int(each["row"]), "column": each["column"] or None} for each in letters]
-    return found
 
 
 def settled(client: Any, reference: dict[str, list[Any]]) -> None:
@@ -127,22 +104,6 @@ def test_fields_as_columns(broker: Broker, client: Any, given: list[bytes]) -> N
 
 
 # Killed.
-
-
-@contextmanager
-def sent_until(at: int | None, how: str, die: Callable[[], None] = die) -> Iterator[Killer]:
-    """Everything that is sent to Redis is counted, and the n-th is the last."""
-    import redis.connection as module
-
-    def half(send: Callable[..., Any], connection: Any, command: Any, **_: Any) -> None:
-        data = b"".join(command)
-        send(connection, [data[: len(data) // 2]], check_health=False)
-
-    killer = Killer(at, how, die)
-    around = killer.around(module.AbstractConnection.send_packed_command, half)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module.AbstractConnection, "send_packed_command", lambda *a, **k: around(*a, **k))
-        yield killer
 
 
 def at_points(broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]], every: int) -> None:
@@ -217,7 +178,8 @@ def broker_killed_at(nth: int, how: str, broker: Broker) -> list[str]:
     """The broker is killed and comes back when the n-th command is sent; what was noted."""
     import redis.connection as module
 
-    original, n_sent = module.AbstractConnection.send_packed_command, 0
+    original: Callable[..., Any] = module.AbstractConnection.send_packed_command
+    n_sent = 0
 
     def sending(connection: Any, command: Any, *rest: Any, **named: Any) -> None:
         nonlocal n_sent
@@ -256,8 +218,8 @@ def test_the_broker_is_away_for_a_while(
     broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
 ) -> None:
     put(client, given[:80])
-    ended = threading.Event()
-    working = threading.Thread(target=lambda: (stream(broker, Ending(idle=4.0), follow=True), ended.set()), daemon=True)
+    told: queue.Queue[Status] = queue.Queue()
+    working = threading.Thread(target=lambda: told.put(stream(broker, Ending(idle=4.0), follow=True)), daemon=True)
     working.start()
     until = time.monotonic() + 60
     while not client.xlen("out") and time.monotonic() < until:
@@ -267,7 +229,7 @@ def test_the_broker_is_away_for_a_while(
     broker.start()
     put(client, given[80:], 81)
     working.join(60)
-    assert ended.is_set()
+    assert told.get(timeout=1).counts["waiting"] == 0
     settled(client, reference)
 
 
@@ -306,11 +268,11 @@ def test_a_slow_consumer(
     put(client, given)
     if grouped:
         client.xgroup_create("out", "readers", "0", mkstream=True)
-    ended = threading.Event()
-    working = threading.Thread(target=lambda: (stream(broker, max_pending=5), ended.set()), daemon=True)
+    told: queue.Queue[Status] = queue.Queue()
+    working = threading.Thread(target=lambda: told.put(stream(broker, max_pending=5)), daemon=True)
     working.start()
     read, longest, until = [], 0, time.monotonic() + 60
-    while not (ended.is_set() and not client.xlen("out")) and time.monotonic() < until:
+    while not (not told.empty() and not client.xlen("out")) and time.monotonic() < until:
         time.sleep(0.3)
         entries = client.xrange("out")
         longest = max(longest, len(entries))
@@ -425,34 +387,12 @@ def test_entries_deleted_after_delivery_are_told(broker: Broker, client: Any, gi
 # By the command line, killed in earnest.
 
 
-def spawn(folder: Path, broker: Broker, at: int | None, how: str) -> int | None:
-    from tests.stream.test_feeds_faults import FORK
-
-    process = FORK.Process(target=child, args=(str(folder), broker.url, at, how))
-    process.start()
-    process.join()
-    return process.exitcode
-
-
-def child(folder: str, url: str, at: int | None, how: str) -> None:
-    from tclose.cli import main
-
-    path = Path(folder) / "schema.toml"
-    schema().save(path)
-    names = ["--from=in", "--to=out", "--certificates=certificates", "--ledger=ledger", "--json-field=row"]
-    sizes = ["--window", str(WINDOW), "--step", str(STEP), "--method", settings().method.name, "--seed", "7"]
-    sys.argv = ["tclose", "stream", "-s", str(path), "--redis", url, *names, *sizes, "--consumer", "one"]
-    sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-    with sent_until(at, how, partial(os.kill, os.getpid(), signal.SIGKILL)):
-        main()
-
-
 def test_kill_9(
     tmp_path: Path, broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
 ) -> None:
     for at, how in ((21, "after"), (30, "torn")):
         client.flushall()
         put(client, given)
-        assert spawn(tmp_path, broker, at, how) == -signal.SIGKILL
-        assert spawn(tmp_path, broker, None, how) == 0
+        assert stream_redis(tmp_path, broker.url, at, how) == -signal.SIGKILL
+        assert stream_redis(tmp_path, broker.url) == 0
         settled(client, reference)

@@ -144,7 +144,8 @@ def format_of(given: str | None, source: Path | None, output: Path | None) -> Fo
 
 
 def _redis_feed(wishes: Wishes, schema: Schema, say: Callable[[str], None], stop: Callable[[], bool]) -> Feed:
-    from tclose.stream.feeds.redis import Keys, RedisFeed
+    from tclose.stream.feeds.redis import RedisFeed
+    from tclose.stream.feeds.redis_client import Keys
 
     keys = Keys(
         wishes.source or "", wishes.to or "", wishes.group, wishes.rejected or "", wishes.certificates, wishes.ledger,

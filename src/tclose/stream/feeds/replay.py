@@ -129,7 +129,7 @@ def _released(schema: Schema, written: Written) -> Iterator[Released]:
         rows = list(islice(output, sum(sizes)))
         numbers: list[int] = []
         for certificate in classes:
-            told = next(ledger, {"class": None, "rows": []})
+            told: Told = next(ledger, {"class": None})
             if told["class"] != certificate["class"]:
                 raise VerificationError("Ledger and certificates do not name the same classes in the same order.")
             numbers += told["rows"]
