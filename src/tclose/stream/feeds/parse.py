@@ -41,7 +41,7 @@ def json_row(line: bytes) -> Row:
     except UnicodeDecodeError:
         raise BrokenError(NOT_TEXT) from None
     try:
-        row = json.loads(text, parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_once)
+        row = DECODER.decode(text)
         if "\\u" in text:  # half of a pair of \ud83d\ude00 is no character
             json.dumps(row, ensure_ascii=False, default=str).encode()
     except BrokenError:
@@ -72,6 +72,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(row) < len(pairs):
         raise BrokenError(TWICE)
     return row
+
+
+DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_once)
 
 
 def csv_row(line: bytes, header: list[str], schema: Schema) -> Row:
