@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test check lint types contract bench peers clean
+.PHONY: setup system demo test check lint types contract bench peers clean
 
 setup: $(STAMP)
 
@@ -15,10 +15,17 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
+# Servers and browsers that some tests need, where they can be installed; without them these tests skip, and say why.
+APT := [ "$$(id -u)" = 0 ] && command -v apt-get && apt-get update && apt-get install --yes --no-install-recommends
+
+system:
+	@command -v redis-server > /dev/null || { $(APT) redis-server; } > /dev/null 2>&1 || echo "no redis-server: its tests skip"
+	@command -v chromium > /dev/null || { $(APT) chromium; } > /dev/null 2>&1 || echo "no chromium: its tests skip"
+
 demo: setup
 	$(BIN)/tclose demo --folder demo
 
-test: setup lint types contract
+test: setup system lint types contract
 	$(BIN)/pytest -n 2 --dist worksteal
 
 check: setup lint types contract

@@ -13,6 +13,7 @@ from benchmarks import (
     attacks,
     diversity,
     exact,
+    faults,
     fragments,
     gap,
     hard,
@@ -53,6 +54,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "exact": exact.run,
     "milp": milp.run,
     "stream": stream.run,
+    "faults": faults.run,
 }
 
 

@@ -40,6 +40,7 @@ OTHER_TYPE = "The value is not of the type that the column's first rows had."
 MISSING = 'The value is missing, and the schema does not say missing = "category".'
 DROPPED = 'The value is missing, and the schema says missing = "drop".'
 UNMEASURABLE = "The value is missing, and the column's distance says nothing about missing values."
+PLAIN = {str, int, float, type(None)}
 MISFIT = "The value does not go with those before it: another length, numbers and dates mixed, or too many digits."
 
 
@@ -271,7 +272,7 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], schema: Schema) -> Batch:
         wrong = np.array([cell is absent for cell in cells], bool)
         if wrong.any():
             bad[name, LACKS] = wrong
-        nested = np.array([cell is not absent and not _is_plain(cell) for cell in cells], bool)
+        nested = np.array([type(cell) not in PLAIN and not _is_plain(cell) for cell in cells], bool) & ~wrong
         if nested.any():
             bad[name, NESTED] = nested
         texts = [cell if type(cell) is str else _text(cell) for cell in cells]

@@ -112,6 +112,11 @@ class Engine:
         return self._state.position
 
     @property
+    def oldest(self) -> int:
+        """The number of the oldest row at hand; all before it came out."""
+        return int(self._state.numbers[0]) if len(self._state.numbers) else self.position
+
+    @property
     def finished(self) -> bool:
         """Whether the end of the stream was told."""
         return self._state.finished

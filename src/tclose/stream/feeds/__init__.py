@@ -1,0 +1,16 @@
+"""Feeds: a stream behind standard input, files, folders that grow, or Redis Streams.
+
+    feed = FileFeed(schema, Path("in.jsonl"), Targets(output=Path("out.jsonl"), checkpoint=Path("state")))
+    run(feed, schema, Settings(window=20_000, step=5_000, method=find("sabre-ak")))
+
+A `Feed` gives rows and takes what became of them. `run` is the loop between a feed and an `Engine`.
+After a crash the same call goes on from the checkpoint.
+"""
+
+from __future__ import annotations
+
+from tclose.stream.feeds.feed import Batch, Feed, LostError, Pending
+from tclose.stream.feeds.files import FileFeed, Targets
+from tclose.stream.feeds.run import Ending, Settings, Status, run
+
+__all__ = ["Batch", "Ending", "Feed", "FileFeed", "LostError", "Pending", "Settings", "Status", "Targets", "run"]

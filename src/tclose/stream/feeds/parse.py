@@ -1,0 +1,137 @@
+"""Lines to rows: JSON objects and lines of CSV. A line that is none is told by its reason, never by its text."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from tclose.errors import SchemaError, TableError
+from tclose.schema import Schema
+
+Row = Mapping[str, Any]
+Given = TypeVar("Given")
+LONGEST = 1 << 20  # bytes of a line
+TOO_LONG = "The line is longer than 1 MiB."
+EMPTY = "The line is empty."
+NOT_TEXT = "The line is not text in the encoding of the stream."
+NOT_JSON = "The line is not a JSON object."
+TWICE = "The object has a name twice."
+OPEN_QUOTE = "A quote is not closed on its line, or a field is too long; in a stream every row stands on one line."
+FIELDS = "The line has not as many fields as the header."
+
+
+class BrokenError(ValueError):
+    """A line is no row; the message is the reason."""
+
+
+def json_row(line: bytes) -> Row:
+    """The JSON object on a line; numbers keep the digits they are written with.
+
+    Examples
+    --------
+    >>> json_row(b'{"age": 34, "pay": 1.10}')
+    {'age': 34, 'pay': Decimal('1.10')}
+    """
+    check_line(line)
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        raise BrokenError(NOT_TEXT) from None
+    try:
+        row = DECODER.decode(text)
+        if "\\u" in text:  # half of a pair of \ud83d\ude00 is no character
+            json.dumps(row, ensure_ascii=False, default=str).encode()
+    except BrokenError:
+        raise
+    except UnicodeEncodeError:
+        raise BrokenError(NOT_TEXT) from None
+    except (ValueError, ArithmeticError, RecursionError):
+        raise BrokenError(NOT_JSON) from None
+    if not isinstance(row, dict):
+        raise BrokenError(NOT_JSON)
+    return row
+
+
+def check_line(line: bytes) -> None:
+    """Refuse a line that is empty, or far too long."""
+    if len(line) > LONGEST:
+        raise BrokenError(TOO_LONG)
+    if not line.strip():
+        raise BrokenError(EMPTY)
+
+
+def _refuse(constant: str) -> Any:
+    raise BrokenError(NOT_JSON)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise BrokenError(TWICE)
+    return row
+
+
+DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_once)
+
+
+def csv_row(line: bytes, header: list[str], schema: Schema) -> Row:
+    """A line of CSV under its header."""
+    fields = csv_fields(line, schema)
+    if len(fields) != len(header):
+        raise BrokenError(FIELDS)
+    return dict(zip(header, fields, strict=True))
+
+
+def csv_fields(line: bytes, schema: Schema) -> list[str]:
+    """The fields on a line."""
+    line = line.removesuffix(b"\r")
+    check_line(line)
+    try:
+        text = line.decode(schema.encoding)
+    except UnicodeDecodeError:
+        raise BrokenError(NOT_TEXT) from None
+    try:
+        (fields,) = csv.reader([text], delimiter=schema.delimiter, strict=True)
+    except (csv.Error, ValueError):
+        raise BrokenError(OPEN_QUOTE) from None
+    return fields
+
+
+def csv_header(line: bytes, schema: Schema) -> list[str]:
+    """The names of columns on the first line.
+
+    Raises
+    ------
+    TableError
+        It is no header, or names a column twice.
+    """
+    try:
+        header = csv_fields(line.removeprefix(b"\xef\xbb\xbf"), schema)
+    except BrokenError as error:
+        raise TableError(f"The header of the CSV cannot be read. {error}") from None
+    if len(set(header)) < len(header):
+        raise TableError("The header of the CSV names a column twice.")
+    return header
+
+
+def check_encoding(schema: Schema) -> None:
+    """Refuse an encoding in which lines cannot be found by their last byte."""
+    marks = '\n\r"' + schema.delimiter
+    if marks.encode(schema.encoding) != marks.encode("ascii"):
+        raise SchemaError(f"encoding = '{schema.encoding}' cannot be read line by line. Use utf-8, latin-1 or cp1252.")
+
+
+def rows_of(given: Sequence[Given], parse: Callable[[Given], Row]) -> tuple[list[Row], dict[int, str]]:
+    """The rows, empty where one cannot be read, and why by place."""
+    rows: list[Row] = []
+    broken: dict[int, str] = {}
+    for place, each in enumerate(given):
+        try:
+            rows.append(parse(each))
+        except BrokenError as error:
+            broken[place] = str(error)
+            rows.append({})
+    return rows, broken

@@ -1,0 +1,242 @@
+"""Replay: input and output of a stream, as they lie in files, through the independent checker."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import groupby, islice
+from math import lcm
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tclose.errors import TableError, VerificationError
+from tclose.metrics.closeness import Distances
+from tclose.schema import Schema
+from tclose.stream.check import Checker
+from tclose.stream.feeds.feed import Batch
+from tclose.stream.feeds.folder import FolderInput
+from tclose.stream.feeds.lines import Format, GrowingFile, LineInput, open_file
+from tclose.stream.feeds.parse import BrokenError
+from tclose.stream.items import Outcome, Rejected, Released, Window, Withheld
+
+Told = Mapping[str, Any]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a stream has written, each in its order.
+
+    Attributes
+    ----------
+    output
+        Released rows, every value as text, with the number of their class.
+    certificates, ledger, letters
+        One for each class, one for each class, and one for each row rejected or withheld.
+    field
+        What the class of a row is called.
+    """
+
+    output: Iterable[Row]
+    certificates: Iterable[Told]
+    ledger: Iterable[Told]
+    letters: Iterable[Told]
+    field: str = "class"
+
+
+def replay(schema: Schema, window: int, batches: Iterable[Sequence[Row]], written: Written) -> dict[str, int]:
+    """Check that every input row came out once, truly, and in a class that keeps the promise.
+
+    Parameters
+    ----------
+    schema, window
+        What was promised.
+    batches
+        The input from its beginning; an empty mapping where a row could not be read.
+    written
+        What came out.
+
+    Returns
+    -------
+    :
+        How many rows became what.
+
+    Raises
+    ------
+    VerificationError
+        It is not so.
+    """
+    checker, rows = Checker(schema, window), _Rows(batches)
+    letters = sorted(written.letters, key=lambda letter: int(letter["row"]))
+    rejected = deque(letter for letter in letters if letter["what"] == "rejected")
+    withheld = deque(letter for letter in letters if letter["what"] == "withheld")
+    for released in _released(schema, written):
+        _take_in(checker, rows.up_to(released.window.last + 1))
+        checker.check(Outcome(rejected=_rejections(rejected, released.window.last)))
+        checker.check(Outcome((released,), withheld=_withheld(withheld, released.window.first - 1)))
+    _take_in(checker, rows.up_to(None))
+    checker.check(Outcome(rejected=_rejections(rejected, None), withheld=_withheld(withheld, None)))
+    return checker.finish()
+
+
+def _take_in(checker: Checker, rows: list[Row]) -> None:
+    if rows:
+        checker.take_in(rows)
+
+
+class _Rows:
+    """The input, as much of it as is asked for."""
+
+    def __init__(self, batches: Iterable[Sequence[Row]]) -> None:
+        self._rows = (row for batch in batches for row in batch)
+        self._n = 0
+
+    def up_to(self, stop: int | None) -> list[Row]:
+        rows = list(islice(self._rows, None if stop is None else max(stop - self._n, 0)))
+        self._n += len(rows)
+        return rows
+
+
+def _due(letters: deque[Told], last: int | None) -> np.ndarray[Any, np.dtype[np.int64]]:
+    numbers = []
+    while letters and (last is None or int(letters[0]["row"]) <= last):
+        numbers.append(int(letters.popleft()["row"]))
+    return np.array(numbers, np.int64)
+
+
+def _rejections(letters: deque[Told], last: int | None) -> tuple[Rejected, ...]:
+    return (Rejected(_due(letters, last), None, ""),)
+
+
+def _withheld(letters: deque[Told], last: int | None) -> tuple[Withheld, ...]:
+    return (Withheld(_due(letters, last), ""),)
+
+
+def _released(schema: Schema, written: Written) -> Iterator[Released]:
+    """Classes that were released together: those that name the same window."""
+    output, ledger = iter(written.output), iter(written.ledger)
+    certificates = (each for each in written.certificates if "class" in each)
+    about = groupby(certificates, key=lambda each: (each["window"], each["case"], each["method"]))
+    for (window, case, method), group in about:
+        classes = list(group)
+        sizes = [int(each["rows"]) for each in classes]
+        rows = list(islice(output, sum(sizes)))
+        numbers: list[int] = []
+        for certificate in classes:
+            told: Told = next(ledger, {"class": None})
+            if told["class"] != certificate["class"]:
+                raise VerificationError("Ledger and certificates do not name the same classes in the same order.")
+            numbers += told["rows"]
+        labels = np.repeat([int(each["class"]) for each in classes], sizes)
+        if [str(row.get(written.field)) for row in rows] != [str(label) for label in labels] or len(numbers) != len(
+            rows
+        ):
+            raise VerificationError("Output, ledger and certificates do not have the same rows in every class.")
+        distances = {name: _claimed([each["t"][name] for each in classes]) for name in classes[0]["t"]}
+        frame = _frame(rows, written.field)
+        about_all = Window(**window), case, method, 0.0, distances
+        yield Released(frame, labels, np.array(numbers, np.int64), *about_all)
+    if next(output, None) is not None or next(ledger, None) is not None:
+        raise VerificationError("Output or ledger have rows that no certificate is about.")
+
+
+def _frame(rows: list[Row], field: str) -> pl.DataFrame:
+    names = [name for name in rows[0] if name != field]
+    if any(row.keys() != rows[0].keys() for row in rows):
+        raise VerificationError("Rows of the output have different columns.")
+    return pl.DataFrame({name: [row[name] for row in rows] for name in names}, schema=dict.fromkeys(names, pl.String))
+
+
+def _claimed(told: list[Told]) -> Distances:
+    """The distances that certificates tell, as the checker wants them: a / denominator."""
+    floats, ones = np.array([each["value"] for each in told], np.float64), np.ones(len(told), np.int64)
+    if any(each["exact"] is None for each in told):
+        return Distances(None, None, ones, 1, 1, floats)
+    fractions = [Fraction(each["exact"]) for each in told]
+    denominator = lcm(*(each.denominator for each in fractions))
+    a = np.array([int(each * denominator) for each in fractions], object)
+    return Distances(a, np.zeros(len(a), object), ones, 1, denominator, floats)
+
+
+def replay_files(
+    schema: Schema,
+    window: int,
+    source: Path,
+    output: Path,
+    beside: Mapping[str, Path | None],
+    format: Format,
+    field: str,
+) -> dict[str, int]:
+    """`replay` of what lies in files or folders.
+
+    Parameters
+    ----------
+    schema, window
+        What was promised.
+    source, output
+        Input and output.
+    beside
+        The files `certificates`, `ledger` and `rejected`; the last may be None.
+    format, field
+        As the stream was told.
+    """
+    ledger, certificates, rejected = beside["ledger"], beside["certificates"], beside["rejected"]
+    assert ledger is not None
+    assert certificates is not None
+    letters = _lines(rejected) if rejected is not None else ()
+    written = Written(_output(output, schema, format), _lines(certificates), _lines(ledger), letters, field)
+    return replay(schema, window, (batch.rows for batch in _batches(source, schema, format)), written)
+
+
+def _batches(source: Path, schema: Schema, format: Format) -> Iterator[Batch]:
+    lines: LineInput | FolderInput
+    if source.is_dir():
+        lines = FolderInput(source, schema, format, None, follow=False)
+    else:
+        lines = open_file(source, schema, format, None, follow=False)
+    yield from _all(lines)
+
+
+def _all(lines: LineInput | FolderInput) -> Iterator[Batch]:
+    try:
+        ended = False
+        while not ended:
+            batch = lines.read()
+            yield batch
+            ended = batch.ended
+    finally:
+        lines.close()
+
+
+def _output(path: Path, schema: Schema, format: Format) -> Iterator[Row]:
+    """Released rows as text."""
+    kept = {*schema.keep}
+    for file in sorted(path.glob(f"*.{format}")) if path.is_dir() else [path]:
+        if format == "jsonl":
+            yield from _lines(file, parse_float=str, parse_int=str)
+            continue
+        plain = replace(schema, encoding="utf-8", identifiers=())
+        for batch in _all(LineInput(GrowingFile(file, 0, "stop"), plain, "csv", lenient=True)):
+            if batch.broken:
+                raise TableError(f"'{file.name}' cannot be read: {next(iter(batch.broken.values()))}")
+            for row in batch.rows:
+                yield {name: None if not value and name not in kept else value for name, value in row.items()}
+
+
+def _lines(path: Path, **options: Any) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file, one a line."""
+    with path.open("rb") as file:
+        for line in file:
+            try:
+                told = json.loads(line, **options)
+                if not isinstance(told, dict):
+                    raise BrokenError
+            except ValueError:
+                raise TableError(f"'{path.name}' has a line that is not a JSON object.") from None
+            yield told

@@ -1,0 +1,460 @@
+"""Feeds over lines: standard input, files and folders; what is malformed; what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given as drawn
+from hypothesis import strategies as st
+
+from tclose.errors import SchemaError, TableError, VerificationError
+from tclose.stream.feeds import Ending, FileFeed, run
+from tclose.stream.feeds.durable import Lock
+from tclose.stream.feeds.lines import Cutter
+from tclose.stream.feeds.parse import LONGEST, BrokenError, check_encoding, csv_row, json_row
+from tclose.stream.feeds.written import as_jsonl, check_field
+from tests import strategies
+from tests.stream.feeding import (
+    BROKEN,
+    SCHEMA,
+    STEP,
+    WINDOW,
+    check,
+    go,
+    lines,
+    objects,
+    put_in,
+    row,
+    schema,
+    settings,
+    targets,
+    written,
+)  # fmt: skip
+
+ROWS = 110
+TCLOSE = [sys.executable, "-c", "from tclose.cli import main; main()"]
+SIZES = ["--window", str(WINDOW), "--step", str(STEP), "--method", "mondrian", "--seed", "7"]
+
+
+@pytest.fixture(scope="module")
+def given() -> list[bytes]:
+    return lines(ROWS)
+
+
+@pytest.fixture(scope="module")
+def reference(given: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = put_in(tmp_path_factory.mktemp("reference"), given)
+    go(folder)
+    check(folder, len(given))
+    return written(folder)
+
+
+def schema_file(folder: Path) -> list[str]:
+    schema().save(folder / "schema.toml")
+    return ["-s", str(folder / "schema.toml")]
+
+
+class TestLines:
+    @drawn(st.binary(max_size=60), st.lists(st.integers(0, 60), max_size=5))
+    def test_cuts_do_not_matter(self, data: bytes, cuts: list[int]) -> None:
+        cutter = Cutter()
+        for start, stop in zip([0, *sorted(cuts)], [*sorted(cuts), len(data)], strict=True):
+            cutter.push(data[start : max(start, stop)])
+        cutter.end()
+        expected = data.split(b"\n")
+        expected = expected if expected[-1] else expected[:-1]
+        assert [line for line, _ in cutter.ready] == expected
+        assert sum(size for _, size in cutter.ready) == len(data)
+
+    def test_a_line_without_an_end_does_not_fill_the_memory(self) -> None:
+        cutter = Cutter()
+        for _ in range(40):
+            cutter.push(b"x" * (LONGEST // 10))
+        assert len(cutter._rest) <= LONGEST + 1
+        cutter.push(b"\nshort\n")
+        (long, size), (short, _) = cutter.ready
+        assert (len(long), size, short) == (LONGEST + 1, 40 * (LONGEST // 10) + 1, b"short")
+        with pytest.raises(BrokenError, match="longer"):
+            json_row(long)
+
+    @pytest.mark.parametrize(
+        "line", [*BROKEN, b"[" * 100_000, b"1e5", b'"text"', b'{"a": 1', b"{} {}", b'{"a": Infinity}']
+    )
+    def test_what_is_no_json_object(self, line: bytes) -> None:
+        with pytest.raises(BrokenError) as error:
+            json_row(line)
+        assert "SECRET" not in str(error.value)
+
+    def test_numbers_keep_their_digits(self) -> None:
+        assert str(json_row(b'{"a": 0.10000000000000000555}')["a"]) == "0.10000000000000000555"
+        assert json_row('{"a": "\\ud83d\\ude00é"}'.encode())["a"] == "😀é"
+
+    def test_lines_of_csv(self) -> None:
+        assert csv_row(b'"a, b",2\r', ["x", "y"], schema()) == {"x": "a, b", "y": "2"}
+        for line, match in (
+            (b"1", "fields"),
+            (b"1,2,3", "fields"),
+            (b'"1,2', "quote"),
+            (b"\xff,1", "text"),
+            (b"", "empty"),
+        ):
+            with pytest.raises(BrokenError, match=match):
+                csv_row(line, ["x", "y"], schema())
+        with pytest.raises(SchemaError, match="line by line"):
+            check_encoding(type(schema()).from_dict({**SCHEMA, "encoding": "utf-16"}))
+
+
+class TestFiles:
+    def test_dead_letters_tell_where_and_why_but_not_what(
+        self, reference: dict[str, bytes], given: list[bytes]
+    ) -> None:
+        letters = [json.loads(line) for line in reference["rejected rejected"].splitlines()]
+        assert [letter["row"] for letter in letters] == sorted(letter["row"] for letter in letters)
+        assert all(letter["line"] == letter["row"] + 1 and letter["file"] == "in.jsonl" for letter in letters)
+        found = {letter["row"]: (letter["column"], letter["reason"]) for letter in letters}
+        for number, line in enumerate(given):
+            assert (line in BROKEN) <= (number in found)
+        assert {column for column, _ in found.values()} == {None, "age", "pay"}
+        assert b"SECRET" not in b"".join(reference.values())
+
+    def test_dead_letters_with_rows(self, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        feed = FileFeed(schema(), folder / "in.jsonl", targets(folder))
+        run(feed, schema(), settings(), with_rows=True)
+        for letter in objects(folder / "rejected"):
+            assert letter["text"] == given[letter["row"]].decode(errors="backslashreplace")
+
+    def test_what_is_confidential_is_so(self, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        go(folder)
+        for name in ("state", "rejected", "ledger"):
+            assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
+        released = (folder / "out.jsonl").read_bytes() + (folder / "certificates").read_bytes()
+        assert b"Ann" not in released
+        assert b'"row"' not in released
+
+    @pytest.mark.parametrize("most", [1, 7, 1000])
+    def test_batches_do_not_matter(
+        self,
+        most: int,
+        tmp_path: Path,
+        given: list[bytes],
+        reference: dict[str, bytes],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(FileFeed, "read", lambda self: self._input.read(most))
+        go(put_in(tmp_path, given))
+        assert written(tmp_path) == reference
+
+    def test_csv(self, tmp_path: Path) -> None:
+        rng = np.random.default_rng(1)
+        rows = [row(number, rng) | ({"age": "old"} if number % 20 == 3 else {}) for number in range(ROWS)]
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+        (tmp_path / "in.csv").write_text(text.getvalue() + "one,two\n")
+        go(tmp_path, source="in.csv", output="out.csv", format="csv")
+        counts = check(tmp_path, ROWS + 1, "out.csv", "in.csv")
+        assert counts["rejected"] == 7
+        found = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
+        assert {*found[0]} == {"id", "age", "zip", "ill", "pay", "class"}
+        letters = objects(tmp_path / "rejected")
+        assert letters[0] == {**letters[0], "row": 3, "line": 5, "column": "age"}
+
+    def test_a_header_that_does_not_fit(self, tmp_path: Path) -> None:
+        (tmp_path / "in.csv").write_text("age,zip\n1,2\n")
+        with pytest.raises(TableError, match="does not have"):
+            go(tmp_path, source="in.csv", format="csv")
+
+    def test_stopped_and_gone_on_with(self, tmp_path: Path, given: list[bytes], reference: dict[str, bytes]) -> None:
+        """Stopped after every few questions whether to stop, at the end of a part of the input, and so on."""
+        folder = put_in(tmp_path, given[:30])
+        go(folder, ending=Ending(pause=True))
+        assert (folder / "out.jsonl").read_bytes() == b""
+        put_in(folder, given)
+        for _ in range(3):
+            asked = iter([False] * 4)
+            go(folder, ending=Ending(stop=lambda asked=asked: next(asked, True)))  # type: ignore[misc]
+        go(folder)
+        assert written(folder) == reference
+
+    def test_a_folder_of_outputs(self, tmp_path: Path, given: list[bytes], reference: dict[str, bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        (folder / "out").mkdir()
+        go(folder, output="out")
+        parts = sorted((folder / "out").iterdir())
+        assert len(parts) > 2
+        assert b"".join(part.read_bytes() for part in parts) == reference["output out.jsonl"]
+        check(folder, len(given), "out")
+
+    def test_without_a_place_for_dead_letters_they_are_said(
+        self, tmp_path: Path, given: list[bytes], capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        where = targets(put_in(tmp_path, given))
+        feed = FileFeed(schema(), tmp_path / "in.jsonl", type(where)(output=where.output, checkpoint=where.checkpoint))
+        status = run(feed, schema(), settings())
+        assert len(capfd.readouterr().err.splitlines()) == status.counts["rejected"] + status.counts["withheld"] > 0
+
+
+class TestFolders:
+    def test_files_in_the_order_of_their_names(
+        self, tmp_path: Path, given: list[bytes], reference: dict[str, bytes]
+    ) -> None:
+        """The same classes, whatever the files are; hidden files and others are none."""
+        incoming = tmp_path / "incoming"
+        incoming.mkdir()
+        for place, start in enumerate(range(0, len(given), 13)):
+            end = b"" if place % 2 else b"\n"  # a last line needs none
+            (incoming / f"{place:03}.jsonl").write_bytes(b"\n".join(given[start : start + 13]) + end)
+        (incoming / ".hidden.jsonl").write_bytes(b"x\n")
+        (incoming / "other.txt").write_bytes(b"x\n")
+        go(tmp_path, source="incoming")
+        found = written(tmp_path)
+        assert found["output out.jsonl"] == reference["output out.jsonl"]
+        assert found["ledger ledger"] == reference["ledger ledger"]
+        letter = objects(tmp_path / "rejected")[-1]
+        assert letter["file"] == f"{letter['row'] // 13:03}.jsonl"
+        assert letter["line"] == letter["row"] % 13 + 1
+        check(tmp_path, len(given), source="incoming")
+
+    def test_a_folder_that_grows(self, tmp_path: Path, given: list[bytes], reference: dict[str, bytes]) -> None:
+        """Stopped again and again while files grow, come, and go when they were read."""
+        incoming = tmp_path / "incoming"
+        incoming.mkdir()
+        pieces = [given[start : start + 10] for start in range(0, len(given), 10)]
+        for place, piece in enumerate(pieces):
+            path = incoming / f"{place // 2:03}.jsonl"
+            with path.open("ab") as file:  # each grows once
+                file.write(b"".join(line + b"\n" for line in piece))
+            if place > 6:
+                (incoming / "000.jsonl").unlink(missing_ok=True)
+            go(tmp_path, source="incoming", ending=Ending(pause=True))
+        go(tmp_path, source="incoming")
+        assert written(tmp_path)["output out.jsonl"] == reference["output out.jsonl"]
+
+    def test_a_late_file_is_read_and_a_changed_one_told(self, tmp_path: Path, given: list[bytes]) -> None:
+        incoming = tmp_path / "incoming"
+        incoming.mkdir()
+        for name, piece in (("b", given[:40]), ("c", given[40:60])):
+            (incoming / f"{name}.jsonl").write_bytes(b"".join(line + b"\n" for line in piece))
+        go(tmp_path, source="incoming", ending=Ending(pause=True))
+        (incoming / "a.jsonl").write_bytes(b"".join(line + b"\n" for line in given[60:]))
+        assert go(tmp_path, source="incoming", ending=Ending(pause=True)).counts["rows"] == len(given)
+        with (incoming / "b.jsonl").open("ab") as file:
+            file.write(given[0] + b"\n")
+        with pytest.raises(TableError, match=r"'b\.jsonl' has changed"):
+            go(tmp_path, source="incoming")
+
+    def test_a_file_that_may_still_grow_is_waited_for(self, tmp_path: Path, given: list[bytes]) -> None:
+        """Half a line is no line, until a later file is there."""
+        from tclose.stream.feeds.folder import FolderInput
+
+        (tmp_path / "a.jsonl").write_bytes(given[0][:20])
+        folder = FolderInput(tmp_path, schema(), "jsonl", None, follow=True)
+        assert folder.read().rows == []
+        with (tmp_path / "a.jsonl").open("ab") as file:
+            file.write(given[0][20:])
+        (tmp_path / "b.jsonl").write_bytes(given[1] + b"\n")
+        assert [len(folder.read().rows), len(folder.read().rows)] == [1, 1]
+        folder.close()
+
+
+class TestRefused:
+    def test_other_settings(self, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        go(folder, ending=Ending(pause=True))
+        with pytest.raises(TableError, match="another seed"):
+            go(folder, seed=8)
+        with pytest.raises(TableError, match="other outputs"):
+            go(folder, output="other.jsonl")
+        go(folder, seed=None)  # the one it has
+
+    def test_another_input(self, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        go(folder, ending=Ending(pause=True))
+        put_in(folder, [line[::-1] for line in given])
+        with pytest.raises(TableError, match="does not hold the rows"):
+            go(folder)
+
+    def test_an_output_that_is_there(self, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        (folder / "out.jsonl").write_text("precious")
+        with pytest.raises(TableError, match="there already"):
+            go(folder)
+        assert (folder / "out.jsonl").read_text() == "precious"
+
+    def test_a_second_process(self, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        lock = Lock(folder / ".state.lock")
+        with pytest.raises(TableError, match="Another"):
+            go(folder)
+        lock.close()
+        go(folder)
+
+    def test_a_damaged_checkpoint(self, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        go(folder, ending=Ending(pause=True))
+        data = (folder / "state").read_bytes()
+        for wrong, match in ((data[:-1] + b"x", "damaged"), (b"x", "none of")):
+            (folder / "state").write_bytes(wrong)
+            with pytest.raises(TableError, match=match):
+                go(folder)
+
+    def test_a_name_that_a_column_has(self) -> None:
+        with pytest.raises(SchemaError, match="class-field"):
+            check_field("ill", schema())
+
+
+class TestReplay:
+    @pytest.mark.parametrize("mutant", ["lost", "twice", "moved", "changed", "unlike", "unlisted", "claimed"])
+    def test_mutants_are_found(self, mutant: str, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        go(folder)
+        rows, certificates = objects(folder / "out.jsonl"), objects(folder / "certificates")
+        ledger, letters = objects(folder / "ledger"), objects(folder / "rejected")
+        if mutant == "lost":
+            letters.pop()
+        elif mutant == "twice":
+            letters.append({**letters[-1], "row": 0})
+        elif mutant == "moved":
+            other = next(place for place, each in enumerate(rows) if each["class"] != rows[0]["class"])
+            ledger[0]["rows"][0], ledger[1]["rows"][0] = ledger[1]["rows"][0], ledger[0]["rows"][0]
+            rows[0], rows[other] = {**rows[other], "class": 0}, {**rows[0], "class": 1}
+        elif mutant == "changed":
+            rows[0]["pay"] += 1
+        elif mutant == "unlike":
+            rows[0]["age"] = "*"
+        elif mutant == "unlisted":
+            rows.append({**rows[-1]})
+        else:
+            certificates[1]["t"]["ill"]["exact"] = "1/7"
+        for name, told in (
+            ("out.jsonl", rows),
+            ("certificates", certificates),
+            ("ledger", ledger),
+            ("rejected", letters),
+        ):
+            (folder / name).write_text("".join(json.dumps(each) + "\n" for each in told))
+        with pytest.raises(VerificationError):
+            check(folder, len(given))
+
+
+class TestWritten:
+    def test_numbers_stay_numbers(self, reference: dict[str, bytes]) -> None:
+        first = json.loads(reference["output out.jsonl"].splitlines()[0])
+        assert isinstance(first["pay"], float)
+        assert isinstance(first["ill"], str)
+        assert as_jsonl.__doc__
+
+
+class TestCommand:
+    def test_standard_input_and_output(self, tmp_path: Path, given: list[bytes], reference: dict[str, bytes]) -> None:
+        """As a user would, with a checkpoint: it is told that output is at least once; a replay adds nothing."""
+        command = [*TCLOSE, "stream", *schema_file(tmp_path), *SIZES, "--checkpoint", str(tmp_path / "state")]
+        text = b"".join(line + b"\n" for line in given)
+        half = b"".join(line + b"\n" for line in given[:90])
+        first = subprocess.run([*command, "--pause"], input=half, capture_output=True, check=True)
+        assert b"at least once" in first.stderr
+        second = subprocess.run(command, input=text, capture_output=True, check=True)
+        expected = reference["output out.jsonl"]
+        assert expected.startswith(first.stdout)
+        # What was committed last is written again, as nobody knows whether it was read.
+        again = len(first.stdout) + len(second.stdout) - len(expected)
+        assert 0 <= again <= len(first.stdout)
+        assert first.stdout[: len(first.stdout) - again] + second.stdout == expected
+        third = subprocess.run(command, input=b"", capture_output=True, check=True)
+        assert b"ended already" in third.stderr
+
+    def test_standard_input_that_continues(
+        self, tmp_path: Path, given: list[bytes], reference: dict[str, bytes]
+    ) -> None:
+        where = [f"--output={tmp_path / 'out.jsonl'}", f"--checkpoint={tmp_path / 'state'}", "--rejected=/dev/null"]
+        where[-1] = f"--rejected={tmp_path / 'rejected'}"
+        command = [*TCLOSE, "stream", *schema_file(tmp_path), *SIZES, *where]
+        pieces = [b"".join(line + b"\n" for line in piece) for piece in (given[:90], given[90:])]
+        subprocess.run([*command, "--pause"], input=pieces[0], capture_output=True, check=True)
+        wrong = subprocess.run(command, input=pieces[1], capture_output=True)
+        assert wrong.returncode == 3
+        assert b"from its beginning" in wrong.stderr
+        subprocess.run([*command, "--continues"], input=pieces[1], capture_output=True, check=True)
+        assert (tmp_path / "out.jsonl").read_bytes() == reference["output out.jsonl"]
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    def test_a_signal_stops_with_a_checkpoint(
+        self, number: signal.Signals, tmp_path: Path, given: list[bytes], reference: dict[str, bytes]
+    ) -> None:
+        folder = put_in(tmp_path, given[:90])
+        where = targets(folder)
+        named = [f"--{name}={path}" for name, path in vars(where).items()]
+        command = [*TCLOSE, "stream", *schema_file(folder), *SIZES, *named, "--input", str(folder / "in.jsonl")]
+        process = subprocess.Popen([*command, "--follow"], stderr=subprocess.PIPE)
+        until = time.monotonic() + 120
+        while not (folder / "out.jsonl").exists() or not (folder / "out.jsonl").stat().st_size:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, told = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert b"waiting" in told.splitlines()[-1]
+        with (folder / "in.jsonl").open("ab") as file:
+            file.write(b"".join(line + b"\n" for line in given[90:]))
+        go(folder)
+        assert written(folder) == reference
+
+    def test_stream_check(self, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        go(folder)
+        named = [f"--{name}={folder / file}" for name, file in (
+            ("input", "in.jsonl"), ("output", "out.jsonl"), ("certificates", "certificates"), ("ledger", "ledger"),
+            ("rejected", "rejected"),
+        )]  # fmt: skip
+        arguments = ["stream-check", *schema_file(folder), "--window", str(WINDOW), *named]
+        done = strategies.run(*arguments, "--json")
+        assert done.code == 0
+        assert json.loads(done.out)["rows"] == len(given)
+        (folder / "rejected").write_text("")
+        assert strategies.run(*arguments).code == 5
+        assert strategies.run(*arguments, "--format", "xml").code == 2
+
+    @pytest.mark.parametrize(
+        ("options", "match"),
+        [
+            (["--output", "x"], "checkpoint"),
+            (["--to", "x"], "--redis"),
+            (["--redis", "redis://localhost", "--from", "a"], "--from and --to"),
+            (["--redis", "redis://localhost", "--input", "a"], "--input"),
+            (["--pause"], "--pause"),
+            (["--continues"], "--continues"),
+            (["--rejected-with-rows"], "--rejected"),
+            (["--input", "nowhere"], "nowhere"),
+            (["--checkpoint", "nowhere/state"], "nowhere"),
+            (["--checkpoint", "x", "--rejected", "x"], "different"),
+            (["--format", "xml"], "--format"),
+        ],
+    )
+    def test_options_that_do_not_go_together(self, options: list[str], match: str, tmp_path: Path) -> None:
+        done = strategies.run("stream", *schema_file(tmp_path), *SIZES, *options)
+        assert done.code == 2
+        assert match in " ".join(done.err.replace("│", " ").split())
+
+
+def test_dead_letters_name_entries_that_are_withheld(tmp_path: Path) -> None:
+    """A stream shorter than k: all of it is withheld, and every row can be found."""
+    folder = put_in(tmp_path, lines(2, broken=False))
+    go(folder)
+    letters: list[dict[str, Any]] = objects(folder / "rejected")
+    assert [(letter["what"], letter["line"]) for letter in letters] == [("withheld", 1), ("withheld", 2)]
+    assert os.path.getsize(folder / "out.jsonl") == 0

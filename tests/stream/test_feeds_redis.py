@@ -1,0 +1,398 @@
+"""Redis Streams, with a real server: whatever is killed, each entry comes out once, and classes are the same."""
+
+from __future__ import annotations
+
+import json
+import queue
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tclose.errors import SchemaError, TableError
+from tclose.stream.feeds import Ending, LostError, Pending, Status, run
+from tests.stream.brokers import Broker, came_out, needs_redis, put
+from tests.stream.feeding import STEP, WINDOW, Killed, go, lines, objects, put_in, schema, settings
+from tests.stream.killing import HOW, sent_until, stream_redis
+
+pytestmark = needs_redis
+ROWS = 110
+# What is dead sends nothing, not even when it is collected.
+of_the_dead = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    broker = Broker(tmp_path_factory.mktemp("redis"))
+    yield broker
+    broker.kill()
+
+
+@pytest.fixture
+def client(broker: Broker) -> Iterator[Any]:
+    with broker.client() as client:
+        client.flushall()
+        yield client
+
+
+@pytest.fixture(scope="module")
+def given() -> list[bytes]:
+    return lines(ROWS)
+
+
+@pytest.fixture(scope="module")
+def reference(given: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+    """What files would have come to."""
+    folder = put_in(tmp_path_factory.mktemp("reference"), given)
+    go(folder)
+    letters = objects(folder / "rejected")
+    for letter in letters:
+        letter["entry"] = f"{letter.pop('line')}-0"
+        letter.pop("file")
+    found = {name: objects(folder / name) for name in ("certificates", "ledger")}
+    return {"out": objects(folder / "out.jsonl"), "rejected": letters, **found}
+
+
+def feed(broker: Broker, **options: Any) -> Any:
+    from tclose.stream.feeds.redis import RedisFeed
+    from tclose.stream.feeds.redis_client import Keys
+
+    keys = Keys("in", "out", certificates="certificates", ledger="ledger")
+    return RedisFeed(schema(), broker.url, keys, **{"json_field": "row", "consumer": "one", **options})
+
+
+def stream(broker: Broker, ending: Ending | None = None, status: Status | None = None, **options: Any) -> Status:
+    return run(feed(broker, **options), schema(), settings(), ending, status)
+
+
+def settled(client: Any, reference: dict[str, list[Any]]) -> None:
+    """All is as it must be, and nothing is pending."""
+    assert came_out(client) == reference
+    assert client.xpending("in", "tclose")["pending"] == 0
+
+
+def test_the_same_as_with_files(
+    broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
+) -> None:
+    put(client, given)
+    status = stream(broker)
+    settled(client, reference)
+    assert status.counts["rows"] == len(given)
+    again = stream(broker)  # the stream has ended
+    assert again.counts == {}
+    settled(client, reference)
+
+
+def test_fields_as_columns(broker: Broker, client: Any, given: list[bytes]) -> None:
+    rows = [json.loads(line) for line in lines(ROWS, broken=False)]
+    for row in rows:
+        client.xadd("in", {name: str(value) for name, value in row.items()})
+    client.xadd("in", {b"age": b"\xff"})
+    client.execute_command("XADD", "in", "*", "age", "1", "age", "2")
+    client.xadd("in", {"age": "SECRET"})
+    stream(broker, json_field=None)
+    released = [fields for _, fields in client.xrange("out")]
+    assert sorted(fields[b"id"].decode() for fields in released) == sorted(row["id"] for row in rows)
+    assert {*released[0]} == {b"id", b"age", b"zip", b"ill", b"pay", b"class"}
+    letters = [fields[b"reason"].decode() for _, fields in client.xrange("out:rejected")]
+    assert [("not text" in letters[0]), ("twice" in letters[1]), ("lacks" in letters[2])] == [True] * 3
+    assert "SECRET" not in "".join(letters)
+
+
+# Killed.
+
+
+def at_points(broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]], every: int) -> None:
+    put(client, given)
+    with sent_until(None, "before") as killer:
+        stream(broker)
+    for place, point in enumerate(range(1, killer.calls + 1, every)):
+        client.flushall()
+        put(client, given)
+        for at, how in ((point, HOW[place % 3]), (2 + point % 9, HOW[point % 3])):
+            with sent_until(at, how), pytest.raises(Killed):
+                stream(broker)
+        stream(broker)
+        settled(client, reference)
+
+
+@of_the_dead
+def test_killed_at_some_points(
+    broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
+) -> None:
+    at_points(broker, client, given, reference, 9)
+
+
+@pytest.mark.slow
+@of_the_dead
+def test_killed_at_every_point(
+    broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
+) -> None:
+    at_points(broker, client, given, reference, 1)
+
+
+@of_the_dead
+def test_another_consumer_takes_over_what_was_delivered(
+    broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
+) -> None:
+    """The first dies with entries pending and a lease; the second waits for the lease, and goes on."""
+    put(client, given)
+    with sent_until(25, "after"), pytest.raises(Killed):
+        stream(broker, lease=1.0)
+    assert client.get("in:tclose:checkpoint:owner") == b"one"
+    said: list[str] = []
+    stream(broker, consumer="two", say=said.append)
+    assert any("Waiting" in each for each in said)
+    settled(client, reference)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_the_broker_is_killed(
+    when: str, broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
+) -> None:
+    """At the second commit, and again at each that follows the restart."""
+    put(client, given)
+    running = feed(broker)
+    commit, n_commits = running.commit, 0
+
+    def killing(*arguments: Any) -> None:
+        nonlocal n_commits
+        n_commits += 1
+        if n_commits % 2 == 0 and when == "before":
+            broker.restart()
+        commit(*arguments)
+        if n_commits % 2 == 0 and when == "after":
+            broker.restart()
+
+    running.commit = killing
+    run(running, schema(), settings())
+    assert n_commits > 3
+    settled(client, reference)
+
+
+def broker_killed_at(nth: int, how: str, broker: Broker) -> list[str]:
+    """The broker is killed and comes back when the n-th command is sent; what was noted."""
+    import redis.connection as module
+
+    original: Callable[..., Any] = module.AbstractConnection.send_packed_command
+    n_sent = 0
+
+    def sending(connection: Any, command: Any, *rest: Any, **named: Any) -> None:
+        nonlocal n_sent
+        n_sent += 1
+        if n_sent == nth and how == "before":
+            broker.restart()
+        original(connection, command, *rest, **named)
+        if n_sent == nth and how == "after":
+            broker.restart()
+
+    noted: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module.AbstractConnection, "send_packed_command", sending)
+        stream(broker, status=Status(note=noted.append))
+    return noted
+
+
+@pytest.mark.parametrize("every", [19, pytest.param(1, marks=pytest.mark.slow)])
+def test_the_broker_is_killed_at_a_command(
+    every: int, broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
+) -> None:
+    """It was sent, and nobody knows whether it was carried out. (The first contact must succeed.)"""
+    put(client, given)
+    with sent_until(None, "before") as killer:
+        stream(broker)
+    noted = []
+    for place, nth in enumerate(range(20, killer.calls - 4, every)):
+        client.flushall()
+        put(client, given)
+        noted += broker_killed_at(nth, HOW[place % 2], broker)
+        settled(client, reference)
+    assert noted
+
+
+def test_the_broker_is_away_for_a_while(
+    broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
+) -> None:
+    put(client, given[:80])
+    told: queue.Queue[Status] = queue.Queue()
+    working = threading.Thread(target=lambda: told.put(stream(broker, Ending(idle=4.0), follow=True)), daemon=True)
+    working.start()
+    until = time.monotonic() + 60
+    while not client.xlen("out") and time.monotonic() < until:
+        time.sleep(0.05)
+    broker.kill()
+    time.sleep(0.5)
+    broker.start()
+    put(client, given[80:], 81)
+    working.join(60)
+    assert told.get(timeout=1).counts["waiting"] == 0
+    settled(client, reference)
+
+
+def test_no_broker(broker: Broker) -> None:
+    from tclose.stream.feeds.redis import RedisFeed
+    from tclose.stream.feeds.redis_client import Keys
+
+    with pytest.raises(LostError, match="connection"):
+        run(RedisFeed(schema(), "redis://127.0.0.1:1", Keys("in", "out")), schema(), settings())
+
+
+# Fast and slow.
+
+
+def test_bursts_and_trickles(broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]) -> None:
+    """Entries come one by one, in a burst, and one by one: cuts do not matter."""
+
+    def produce() -> None:
+        for number, line in enumerate(given, 1):
+            put(client, [line], number)
+            if number < 20 or number > 90:
+                time.sleep(0.005)
+
+    producing = threading.Thread(target=produce, daemon=True)
+    producing.start()
+    stream(broker, Ending(idle=3.0), follow=True)
+    producing.join()
+    settled(client, reference)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_slow_consumer(
+    grouped: bool, broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
+) -> None:
+    """Nobody reads: it waits. Then somebody does."""
+    put(client, given)
+    if grouped:
+        client.xgroup_create("out", "readers", "0", mkstream=True)
+    told: queue.Queue[Status] = queue.Queue()
+    working = threading.Thread(target=lambda: told.put(stream(broker, max_pending=5)), daemon=True)
+    working.start()
+    read, longest, until = [], 0, time.monotonic() + 60
+    while not (not told.empty() and not client.xlen("out")) and time.monotonic() < until:
+        time.sleep(0.3)
+        entries = client.xrange("out")
+        longest = max(longest, len(entries))
+        read += entries
+        if grouped:
+            client.xreadgroup("readers", "me", {"out": ">"}, noack=True)
+        if entries:
+            client.xdel("out", *(entry for entry, _ in entries))
+    assert [json.loads(fields[b"row"]) for _, fields in read] == reference["out"]
+    assert longest <= 5 + WINDOW + STEP
+
+
+def test_entries_wait_in_redis_and_not_in_memory(broker: Broker, client: Any, given: list[bytes]) -> None:
+    """What is read and not committed is bounded by a batch and a step."""
+    put(client, given)
+    running = feed(broker)
+    running.open()
+    running.begin(None)
+    assert len(running.read().rows) == 0  # nothing was delivered before
+    batch = running.read()
+    assert len(batch.rows) == len(given)
+    assert client.xpending("in", "tclose")["pending"] == len(given)
+    running.commit(Pending(), b"state", batch.after(9))
+    assert client.xpending("in", "tclose")["min"] == b"11-0"
+    running.close()
+
+
+# Two at once.
+
+
+def test_a_second_consumer_is_kept_out(broker: Broker, client: Any) -> None:
+    one, two = feed(broker), feed(broker, consumer="two", stop=lambda: True)
+    one.open()
+    assert run(two, schema(), settings()).counts == {}  # stopped while it waited
+    one.close()
+    two.open()
+    two.close()
+
+
+def test_a_run_that_was_overtaken_writes_nothing(broker: Broker, client: Any) -> None:
+    one = feed(broker)
+    one.open()
+    one.begin(None)
+    other = feed(broker)
+    other.open()
+    with pytest.raises(TableError, match="taken over"):
+        one.commit(Pending(letters=[{"row": 1}]), b"state", None)
+    assert client.get("in:tclose:checkpoint") is None
+    assert client.xlen("out:rejected") == 0
+    one.close()
+    assert client.get("in:tclose:checkpoint:owner") == b"one"  # the other's
+    other.close()
+    assert client.get("in:tclose:checkpoint:owner") is None
+
+
+def test_a_lease_that_ran_out_is_no_harm_by_itself(broker: Broker, client: Any) -> None:
+    one = feed(broker, lease=0.05)
+    one.open()
+    one.begin(None)
+    time.sleep(0.2)
+    one.commit(Pending(), b"state", None)
+    late = feed(broker, consumer="two")
+    time.sleep(0.2)
+    late.open()
+    with pytest.raises(LostError, match="silent"):
+        one.commit(Pending(), b"other", None)
+    assert client.get("in:tclose:checkpoint") == b"state"
+    late.close()
+
+
+# What is wrong from the start.
+
+
+def test_keys_of_another_type(broker: Broker, client: Any, given: list[bytes]) -> None:
+    client.set("out", "something")
+    put(client, given)
+    with pytest.raises(TableError, match="'out' is a string"):
+        stream(broker)
+
+
+def test_a_key_that_changes_its_type_stops_the_commit(broker: Broker, client: Any) -> None:
+    """Within a transaction one failed command does not undo the others."""
+    one = feed(broker)
+    one.open()
+    one.begin(None)
+    client.set("out:rejected", "something")
+    with pytest.raises(TableError, match="must be a stream"):
+        one.commit(Pending(letters=[{"row": 1}]), b"state", None)
+    assert client.get("in:tclose:checkpoint") is None
+    one.close()
+
+
+def test_names_must_differ() -> None:
+    from tclose.stream.feeds.redis_client import Keys
+
+    with pytest.raises(SchemaError, match="different names"):
+        Keys("in", "in").settled()
+
+
+def test_entries_deleted_after_delivery_are_told(broker: Broker, client: Any, given: list[bytes]) -> None:
+    put(client, given)
+    one = feed(broker)
+    one.open()
+    one.begin(None)
+    one.read(), one.read()
+    client.xdel("in", "3-0")
+    said: list[str] = []
+    stream(broker, say=said.append)
+    assert any("1 entries were deleted" in each for each in said)
+
+
+# By the command line, killed in earnest.
+
+
+def test_kill_9(
+    tmp_path: Path, broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
+) -> None:
+    for at, how in ((21, "after"), (30, "torn")):
+        client.flushall()
+        put(client, given)
+        assert stream_redis(tmp_path, broker.url, at, how) == -signal.SIGKILL
+        assert stream_redis(tmp_path, broker.url) == 0
+        settled(client, reference)
