@@ -20,7 +20,7 @@ APT := [ "$$(id -u)" = 0 ] && command -v apt-get && apt-get update && apt-get in
 
 system:
 	@command -v redis-server > /dev/null || { $(APT) redis-server; } > /dev/null 2>&1 || echo "no redis-server: its tests skip"
-	@command -v chromium > /dev/null || { $(APT) chromium; } > /dev/null 2>&1 || echo "no chromium: its tests skip"
+	@command -v chromedriver > /dev/null || { $(APT) chromium chromium-driver; } > /dev/null 2>&1 || echo "no chromium: its tests skip"
 
 demo: setup
 	$(BIN)/tclose demo --folder demo
