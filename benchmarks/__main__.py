@@ -17,6 +17,7 @@ from benchmarks import (
     million,
     mondrian,
     multiple,
+    queries,
     sabre,
     startup,
     sweep,
@@ -37,6 +38,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "fragments": fragments.run,
     "joint": joint.run,
     "multiple": multiple.run,
+    "queries": queries.run,
 }
 
 

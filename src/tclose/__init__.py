@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tclose.pipeline import assess as assess
     from tclose.release import Release as Release
     from tclose.schema import Schema as Schema
+    from tclose.usefulness import utility as utility
 
 __version__ = "0.1.0"
 
@@ -40,6 +41,7 @@ _HOMES = {
     "Hierarchy": "hierarchy",
     "Release": "release",
     "Schema": "schema",
+    "utility": "usefulness",
 }
 _MODULES = ("datasets", "distances", "testing")
 
