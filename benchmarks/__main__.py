@@ -10,6 +10,7 @@ from rich.console import Console
 
 from benchmarks import (
     assess,
+    attacks,
     fragments,
     joint,
     large,
@@ -27,6 +28,7 @@ from benchmarks.results import save, wait_for_quiet
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "assess": assess.run,
+    "attacks": attacks.run,
     "million": million.run,
     "large": large.run,
     "startup": startup.run,

@@ -18,7 +18,6 @@ from rich.console import Console
 
 from benchmarks import adult
 from benchmarks.results import ROOT, show, verdict
-from benchmarks.svg import Axis, Drawing, Line, chart
 from tclose.algorithms import Algorithm, find
 from tclose.algorithms.microaggregation import Microaggregation
 from tclose.algorithms.tight import Tight
@@ -27,6 +26,8 @@ from tclose.frames import read
 from tclose.hierarchy import Hierarchy
 from tclose.metrics.classes import Tally
 from tclose.metrics.closeness import class_distances
+from tclose.pages.charts import Axis, Line, chart
+from tclose.pages.svg import Drawing
 from tclose.partition import Control
 from tclose.requirement import Requirement
 from tclose.schema import Schema

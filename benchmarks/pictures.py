@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 import tclose
 from benchmarks.results import ROOT
-from benchmarks.svg import Axis, Drawing, Line, chart
 from benchmarks.tables import Table, measure
 from tclose.algorithms import find
 from tclose.algorithms.tight import Tight
 from tclose.encode import EncodedTable, encode
 from tclose.frames import read
+from tclose.pages.charts import Axis, Line, chart
+from tclose.pages.svg import Drawing
 from tclose.partition import Control
 from tclose.requirement import Requirement
 from tclose.schema import Schema

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from tclose import datasets as datasets
     from tclose import distances as distances
     from tclose.algorithms import methods as methods
+    from tclose.comparison import Comparison as Comparison
+    from tclose.comparison import compare as compare
     from tclose.distances import emd as emd
     from tclose.distances import moves as moves
     from tclose.errors import HighLossWarning as HighLossWarning
@@ -20,12 +22,16 @@ if TYPE_CHECKING:
     from tclose.errors import TableError as TableError
     from tclose.errors import TcloseError as TcloseError
     from tclose.errors import VerificationError as VerificationError
+    from tclose.exposure import Attacks as Attacks
+    from tclose.exposure import attack as attack
     from tclose.hierarchy import Hierarchy as Hierarchy
     from tclose.optimality import gap as gap
     from tclose.pipeline import anonymize as anonymize
     from tclose.pipeline import assess as assess
     from tclose.release import Release as Release
     from tclose.schema import Schema as Schema
+    from tclose.suggestion import Suggestion as Suggestion
+    from tclose.suggestion import suggest as suggest
     from tclose.usefulness import utility as utility
 
 __version__ = "0.1.0"
@@ -33,9 +39,12 @@ __version__ = "0.1.0"
 # Each name is imported when it is first used: a program that only asks for help loads nothing else.
 _HOMES = {
     **dict.fromkeys(["anonymize", "assess"], "pipeline"),
+    **dict.fromkeys(["attack", "Attacks"], "exposure"),
     **dict.fromkeys(["emd", "moves"], "distances"),
     **dict.fromkeys(["SchemaError", "TableError", "SizeError", "InfeasibleError", "VerificationError"], "errors"),
     **dict.fromkeys(["MissingExtraError", "TcloseError", "HighLossWarning", "InferredSchemaWarning"], "errors"),
+    **dict.fromkeys(["compare", "Comparison"], "comparison"),
+    **dict.fromkeys(["suggest", "Suggestion"], "suggestion"),
     "gap": "optimality",
     "methods": "algorithms",
     "Hierarchy": "hierarchy",

@@ -5,22 +5,27 @@ from __future__ import annotations
 import io
 import json as jsonlib
 import os
-import signal
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TcloseError, VerificationError
-
-if TYPE_CHECKING:
-    from tclose.algorithms import Algorithm
-    from tclose.partition import Control
-    from tclose.schema import Schema
+from tclose import cli_choosing
+from tclose.cli_parts import (
+    Data,
+    Json,
+    SchemaOption,
+    ShowValues,
+    check_targets,
+    find_method,
+    override,
+    progress,
+    say,
+    stopped_by_interrupt,
+)
+from tclose.errors import HighLossWarning, InfeasibleError, TcloseError, VerificationError
 
 app = typer.Typer(
     name="tclose",
@@ -30,11 +35,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-
-Data = Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.", show_default=False)]
-SchemaOption = Annotated[Path, typer.Option("--schema", "-s", help="What each column is, as TOML.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
-ShowValues = Annotated[bool, typer.Option("--show-values", help="Let messages quote values of the table.")]
 
 
 @app.command(epilog="[bold]Example:[/bold] tclose init patients.csv > schema.toml")
@@ -106,10 +106,10 @@ def anonymize(
     from tclose.release import certificate_path
     from tclose.schema import Schema
 
-    algorithm = _method(method, option or [])
-    _check_targets([data, schema], output, record)
-    settled = _override(Schema.load(schema), k, t or [])
-    with _progress() as tell, _stopped_by_interrupt() as control:
+    algorithm = find_method(method, option or [])
+    check_targets([data, schema], output, record)
+    settled = override(Schema.load(schema), k, t or [])
+    with progress() as tell, stopped_by_interrupt() as control:
         release = anonymize(
             data, settled, method=algorithm, seed=seed, time=time, allow_single_class=allow_single_class,
             show_values=show_values, progress=tell, control=control,
@@ -148,6 +148,10 @@ def verify(data: Data, schema: SchemaOption, json: Json = False, show_values: Sh
     show_verified(measured, promised, certified)
 
 
+app.command(epilog=cli_choosing.COMPARE)(cli_choosing.compare)
+app.command(epilog=cli_choosing.SUGGEST)(cli_choosing.suggest)
+
+
 @app.command(
     epilog="[bold]Examples:[/bold]\n\n"
     "tclose gap sample.csv -s schema.toml\n\n"
@@ -173,9 +177,9 @@ def gap(
     from tclose.optimality import gap
     from tclose.schema import Schema
 
-    settled = _override(Schema.load(schema), k, t or [])
-    chosen = [_method(name, []) for name in method] if method else None
-    with _progress() as tell:
+    settled = override(Schema.load(schema), k, t or [])
+    chosen = [find_method(name, []) for name in method] if method else None
+    with progress() as tell:
         found = gap(data, settled, methods=chosen, seed=seed, time=time, progress=tell)
     if json:
         print(jsonlib.dumps(found.as_dict(), indent=2))
@@ -207,7 +211,7 @@ def demo(
     """Make a hospital table, anonymize it, and show it before and after."""
     from tclose.demo import run
 
-    with _progress() as tell:
+    with progress() as tell:
         run(rows, folder, seed, tell)
 
 
@@ -220,121 +224,20 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", HighLossWarning)
-            warnings.showwarning = lambda message, *_args, **_kwargs: _say(f"Note: {message}")
+            warnings.showwarning = lambda message, *_args, **_kwargs: say(f"Note: {message}")
             app()
     except TcloseError as error:
-        _say(f"Error: {error}")
+        say(f"Error: {error}")
         sys.exit(4 if isinstance(error, InfeasibleError) else 5 if isinstance(error, VerificationError) else 3)
     except OSError as error:
         if isinstance(error, BrokenPipeError):  # the reader of stdout went away
             os._exit(1)
         where = f": {Path(error.filename).name}" if error.filename else ""
-        _say(f"Error: {error.strerror or type(error).__name__}{where}.")
+        say(f"Error: {error.strerror or type(error).__name__}{where}.")
         sys.exit(1)
     except Exception as error:
         if os.environ.get("TCLOSE_DEBUG"):
             raise
         # The message of an unforeseen error may quote a cell, so only its type is told.
-        _say(f"Error: something unforeseen went wrong ({type(error).__name__}). Set TCLOSE_DEBUG=1 to see where.")
+        say(f"Error: something unforeseen went wrong ({type(error).__name__}). Set TCLOSE_DEBUG=1 to see where.")
         sys.exit(1)
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr)
-
-
-def _check_targets(inputs: list[Path], output: Path, record: Path | None) -> None:
-    """Find out before any work what could not be written."""
-    from tclose.frames import suffix_of
-    from tclose.release import certificate_path
-
-    targets = [output, certificate_path(output), *([record] if record else [])]
-    for path in targets:
-        if not path.absolute().parent.is_dir():
-            raise typer.BadParameter(f"there is no folder '{path.parent}'.")
-        if path.is_dir():
-            raise typer.BadParameter(f"'{path}' is a folder.")
-    if len({os.path.realpath(path) for path in (*targets, *inputs)}) < len(targets) + len(inputs):
-        raise typer.BadParameter("table, schema, output, certificate and record must be different files.")
-    try:
-        suffix_of(output)
-    except TcloseError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def _method(name: str | None, settings: list[str]) -> Algorithm:
-    """The method with options from the command line."""
-    from tclose.algorithms import DEFAULT, find
-
-    options = dict(setting.partition("=")[::2] for setting in settings)
-    if not all("=" in setting for setting in settings) or len(options) < len(settings):
-        raise typer.BadParameter("--option: give each once, as name=value.")
-    try:
-        return find(name or DEFAULT, options)
-    except SchemaError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def _override(schema: Schema, k: int | None, settings: list[str]) -> Schema:
-    """The schema with k and t from the command line."""
-    from dataclasses import replace
-
-    from tclose.schema_toml import exact
-
-    changed: dict[str, Any] = {}
-    known = {*(sensitive.column for sensitive in schema.sensitive), *(joint.name for joint in schema.joint)}
-    for setting in settings:
-        column, equals, value = setting.rpartition("=")
-        if not equals or column not in known:
-            raise typer.BadParameter(
-                f"--t {setting}: give it as column=0.2, with a sensitive column or a joint of the schema."
-            )
-        changed[column] = value
-    try:
-        sensitive = tuple(
-            replace(each, t=exact(changed[each.column], "--t", each.column)) if each.column in changed else each
-            for each in schema.sensitive
-        )
-        joint = tuple(
-            replace(each, t=exact(changed[each.name], "--t", each.name)) if each.name in changed else each
-            for each in schema.joint
-        )
-        return replace(schema, sensitive=sensitive, joint=joint, k=schema.k if k is None else k)
-    except SchemaError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-@contextmanager
-def _stopped_by_interrupt() -> Iterator[Control]:
-    """The first Ctrl-C asks the method to come back with the best it has; the next one ends the program."""
-    from tclose.partition import Control
-
-    control = Control()
-
-    def on_interrupt(*_signal: Any) -> None:
-        signal.signal(signal.SIGINT, before)
-        control.end()
-        _say("Stopping: the best found so far is checked and released. Press Ctrl-C again to give up.")
-
-    before = signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        yield control
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _progress() -> Iterator[Any]:
-    """A bar on stderr that shows the stage, how much of it is done, and the loss so far."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("start", total=None)
-
-        def tell(stage: str, loss: float | None, done: float | None) -> None:
-            text = stage if loss is None else f"{stage} (loss {loss:.3f})"
-            bar.update(task, description=text, total=1.0 if done is not None else None, completed=done or 0.0)
-
-        yield tell

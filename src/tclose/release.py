@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import gzip
 import hashlib
@@ -11,7 +10,6 @@ import os
 import platform
 import re
 import secrets
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,6 +25,7 @@ from numpy.typing import NDArray
 
 from tclose.coded import as_enum, as_text
 from tclose.errors import TableError, VerificationError
+from tclose.files import open_to_others, put, put_both, temporary_beside
 from tclose.frames import HashSink, Source, file_digest, guarded, read, suffix_of
 from tclose.schema import Schema
 from tclose.verify import Measured, fraction, verify
@@ -89,9 +88,9 @@ class Record:
     def write(self, path: Path | str) -> None:
         """Write it as JSON that only its owner can read."""
         path = Path(path)
-        with _temporary(path) as temporary:
+        with temporary_beside(path) as temporary:
             temporary.write_text(json.dumps(self.as_dict(), indent=2) + "\n", encoding="utf-8")
-            _put(temporary, path)
+            put(temporary, path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +167,7 @@ class Release:
         _check_targets(path, record)
         started = time.perf_counter()
         frame = self._frame if keep_order else self._shuffled
-        with _temporary(path, suffix) as temporary, _temporary(certificate_path(path)) as beside:
+        with temporary_beside(path, suffix) as temporary, temporary_beside(certificate_path(path)) as beside:
             guarded(
                 f"The release cannot be written as {suffix}",
                 lambda: _write_frame(frame, temporary, suffix, self.schema),
@@ -181,8 +180,8 @@ class Release:
             fields = {**self.certificate.fields, "order": order, "file": path.name, "sha256": file_digest(temporary)}
             beside.write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             for file in (temporary, beside):
-                os.chmod(file, 0o666 & ~_umask())
-            _put_both(temporary, path, beside, certificate_path(path))
+                open_to_others(file)
+            put_both(temporary, path, beside, certificate_path(path))
         if record is not None:
             self.record.write(record)
         return Certificate(fields)
@@ -314,65 +313,6 @@ def _write_frame(frame: pl.DataFrame, path: Path, suffix: str, schema: Schema) -
     else:
         return
     raise OSError(reason, os.strerror(reason), str(path))
-
-
-@contextlib.contextmanager
-def _temporary(path: Path, suffix: str = "") -> Any:
-    """A hidden name beside `path`, removed if anything is left of it."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp{suffix}")
-    try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        yield temporary
-    finally:
-        _remove(temporary)
-
-
-def _put(temporary: Path, path: Path) -> None:
-    """Make the file durable, then give it its name in one step."""
-    with temporary.open("rb+") as file:
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    if os.name == "posix":
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _put_both(release: Path, path: Path, certificate: Path, beside: Path) -> None:
-    """Replace a release and its certificate; on failure both are as before.
-
-    The old certificate goes first and the new one comes last: whenever the process is killed,
-    what stands there is a whole release, with its own certificate or with none.
-    """
-    with _temporary(path) as old_release, _temporary(beside) as old_certificate:
-        pairs = ((path, old_release), (beside, old_certificate))
-        kept = [(target, backup) for target, backup in pairs if target.exists()]
-        for target, backup in kept:
-            shutil.copy2(target, backup)
-        try:
-            _remove(beside)
-            _put(release, path)
-            _put(certificate, beside)
-        except BaseException:
-            for target, backup in pairs:
-                if (target, backup) in kept:
-                    os.replace(backup, target)
-                else:
-                    _remove(target)
-            raise
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        path.unlink()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def check_certificate(path: Path, measured: Measured) -> bool:

@@ -1,0 +1,1 @@
+"""Pictures and pages that open offline: SVG and HTML text, nothing else."""

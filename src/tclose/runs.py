@@ -1,0 +1,284 @@
+"""Runs of methods on one table, and what the release of each would be worth to an attacker and to an analyst."""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, asdict, dataclass, fields, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.algorithms import Algorithm
+from tclose.attacks.boxes import Boxes, shown_classes
+from tclose.attacks.definetti import Guesses, definetti, unlearned
+from tclose.attacks.reidentification import reidentification
+from tclose.attacks.skewness import skewness
+from tclose.capable import check_capable
+from tclose.coded import CodedColumn
+from tclose.distances import Product
+from tclose.encode import EncodedTable, encode_rows, select_rows
+from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError, TcloseError, VerificationError
+from tclose.frames import Source
+from tclose.metrics.classes import Classes, Tally
+from tclose.metrics.closeness import class_distances
+from tclose.metrics.joint import joint_distances
+from tclose.metrics.queries import query_error
+from tclose.partition import Control, Partition
+from tclose.released import Released
+from tclose.requirement import Requirement
+from tclose.schema import Schema
+from tclose.schema_toml import exact
+
+Integers = NDArray[np.int64]
+Learner = Callable[[EncodedTable, Integers, int], Guesses]
+WARM_ROWS, WARM_SECONDS = 500, 20.0
+REFUSALS = (SchemaError, SizeError, InfeasibleError, MissingExtraError)
+ONE_CLASS = "Only one class holding the whole table was found, which is useless."
+
+
+@dataclass(frozen=True)
+class Gains:
+    """What attackers gain.
+
+    Attributes
+    ----------
+    rise
+        The largest rise, in any class, of the belief in a sensitive value: its share there minus that in the table.
+    guess
+        How much more often the better of two learners guesses the sensitive value of a row than whoever
+        always says the most frequent one (`attacks.definetti`); the largest over the attributes.
+    risk
+        The largest chance that a row is given its person: one over the rows of its class.
+    """
+
+    rise: float
+    guess: float
+    risk: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method at one t and k.
+
+    Attributes
+    ----------
+    method, t, k
+        What was run; t is that of every sensitive attribute that has one, None if each has its own from the schema.
+    refused
+        Why there is nothing else; None if there is.
+    loss, query_error
+        The general loss metric, and the median relative error of COUNT queries (None without queries, or if every
+        answer is 0).
+    reached
+        By sensitive attribute and joint, the largest distance of a class.
+    classes, sizes
+        How many, and their sizes: least, lower quartile, median, upper quartile, largest.
+    gains
+        What attackers gain.
+    seconds
+        Of the method alone.
+    stopped_early
+        Whether its time was up.
+    """
+
+    method: str
+    t: Fraction | None
+    k: int
+    refused: str | None = None
+    loss: float = math.nan
+    query_error: float | None = None
+    reached: Mapping[str, float] | None = None
+    classes: int = 0
+    sizes: tuple[int, ...] = ()
+    gains: Gains = Gains(math.nan, math.nan, math.nan)
+    seconds: float = math.nan
+    stopped_early: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        told = asdict(self) | {"t": None if self.t is None else {"exact": str(self.t), "value": float(self.t)}}
+        if self.refused is not None:
+            return {name: told[name] for name in ("method", "t", "k", "refused")}
+        del told["refused"]
+        return {**told, "sizes": list(self.sizes)}
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """A table on which methods are run: as arrays, made once.
+
+    Attributes
+    ----------
+    source, schema
+        The table and its schema, whose t and k runs may change.
+    columns
+        Its quasi-identifiers and sensitive attributes as they are.
+    table
+        The same as arrays.
+    seed
+        For methods and queries.
+    queries
+        How many COUNT queries are asked; 0 for none.
+    """
+
+    source: Source
+    schema: Schema
+    columns: Mapping[str, CodedColumn]
+    table: EncodedTable
+    seed: int
+    queries: int
+
+    @classmethod
+    def of(cls, source: Source, schema: Schema, seed: int, queries: int) -> Ground:
+        """Read the table once for all runs."""
+        columns, rows = select_rows(source, schema)
+        return cls(source, schema, columns, encode_rows(source, columns, rows, schema), seed, queries)
+
+    @cached_property
+    def before(self) -> Gains:
+        """What attackers gain from the table as it stands."""
+        names = (self.columns[quasi.column] for quasi in self.schema.quasi)
+        return gains(self.table, Classes.of(len(self.table), names).labels, unlearned)
+
+    def warm(self, algorithm: Algorithm) -> None:
+        """Run it on some rows, so that a measured time is that of the method and not of loading it."""
+        some = self.table.take(np.arange(min(WARM_ROWS, len(self.table))))
+        try:
+            check_capable(algorithm, self.schema)
+            asked = Requirement.of(self.schema, some)
+            algorithm.partition(some, asked, rng=np.random.default_rng(0), control=Control(WARM_SECONDS))
+        except TcloseError:
+            return  # the run itself will tell
+
+    def run(
+        self,
+        algorithm: Algorithm,
+        schema: Schema,
+        t: Fraction | None,
+        control: Control,
+        start: Partition | None = None,
+    ) -> tuple[Run, Partition]:
+        """One run; raises what the method raises where it refuses."""
+        check_capable(algorithm, schema)
+        requirement = Requirement.of(schema, self.table)
+        rng = np.random.default_rng(self.seed)
+        began = clock.perf_counter()
+        partition = algorithm.partition(self.table, requirement, rng=rng, control=control, start=start)
+        seconds = clock.perf_counter() - began
+        if not requirement.holds_in_all(self.table, partition.labels):
+            raise VerificationError(f"'{algorithm.name}' returned classes that break the requirement.")
+        labels = shown_classes(self.table, partition.labels)
+        sizes = np.bincount(labels)
+        run = Run(
+            label(algorithm), t, schema.k,
+            loss=self.table.loss(partition.labels),
+            query_error=self._query_error(labels),
+            reached=self._reached(labels),
+            classes=len(sizes),
+            sizes=tuple(int(size) for size in np.quantile(sizes, [0, 0.25, 0.5, 0.75, 1], method="nearest")),
+            gains=gains(self.table, labels),
+            seconds=seconds,
+            stopped_early=bool(partition.facts.get("stopped_early")),
+        )  # fmt: skip
+        return run, partition
+
+    def run_or_refuse(self, algorithm: Algorithm, schema: Schema, t: Fraction | None, control: Control) -> Run:
+        """One run; where no release can be made, why."""
+        try:
+            run, _ = self.run(algorithm, schema, t, control)
+        except REFUSALS as error:
+            return Run(label(algorithm), t, schema.k, refused=str(error))
+        if run.classes == 1 and run.loss > 0:
+            return Run(label(algorithm), t, schema.k, refused=ONE_CLASS)
+        return run
+
+    def _query_error(self, labels: Integers) -> float | None:
+        if not self.queries:
+            return None
+        boxes = Boxes.of(self.table, labels)
+        spans = [(low.copy(), high.copy()) for low, high in zip(boxes.lows.T, boxes.highs.T, strict=True)]
+        codes = self.table.codes[: len(self.schema.sensitive)]
+        found = query_error(
+            Released(self.schema, self.table, labels, spans, codes, self.source, self.source, True),
+            self.queries,
+            seed=self.seed,
+        )
+        return found.median if found.answered else None
+
+    def _reached(self, labels: Integers) -> dict[str, float]:
+        """The largest distance of a class, as the verifier measures it."""
+        parts = {
+            domain.column: (domain, codes) for domain, codes in zip(self.table.domains, self.table.codes, strict=True)
+        }
+        reached = {}
+        for name, (domain, codes) in parts.items():
+            if not isinstance(domain.form, Product):
+                reached[name] = float(class_distances(domain.form, Tally.of(labels, codes, domain.size)).largest())
+        for joint in self.schema.joint:
+            found = joint_distances(joint, [parts[column] for column in joint.columns], labels)
+            reached[joint.name] = float(found.largest())
+        return reached
+
+
+def gains(table: EncodedTable, labels: Integers, learner: Learner = definetti) -> Gains:
+    """What attackers gain from classes 0, 1, 2, ... of a table; nothing without sensitive attributes but the risk."""
+    rises, guesses = [0.0], [0.0]
+    for place, (domain, codes) in enumerate(zip(table.domains, table.codes, strict=True)):
+        if not isinstance(domain.form, Product):  # a joint is attacked by its columns
+            rises.append(skewness(Tally.of(labels, codes, domain.size)).worst_rise)
+            found = learner(table, labels, place)
+            guesses.append(max(found.right, found.right_with_rows) - found.of_table)
+    return Gains(max(rises), max(guesses), reidentification(np.bincount(labels)).prosecutor.largest)
+
+
+def label(algorithm: Algorithm) -> str:
+    """Its name, with the options that are not at their default.
+
+    Examples
+    --------
+    >>> from tclose.algorithms.tight import Tight
+    >>> label(Tight()), label(Tight("fast"))
+    ('tight', 'tight effort=fast')
+    """
+    told = [
+        f"{field.name}={value}"
+        for field in fields(algorithm)  # type: ignore[arg-type]
+        if (value := getattr(algorithm, field.name)) != field.default or field.default is MISSING
+    ]
+    return " ".join([algorithm.name, *told])
+
+
+def with_t(schema: Schema, t: object, column: str | None = None) -> Schema:
+    """The schema with this t for every sensitive attribute and joint that has one, or for one of them alone.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> schema = tclose.datasets.census(100, seed=1)[1]
+    >>> with_t(schema, "0.35").sensitive[0].t
+    Fraction(7, 20)
+    """
+    value = exact(t, "compare", "t")
+    known = {each.column for each in schema.sensitive} | {each.name for each in schema.joint}
+    if column is not None and column not in known:
+        raise SchemaError(
+            f"'{column}' is no sensitive attribute and no joint of the schema. Use one of: {_all(known)}."
+        )
+    having = {each.column for each in schema.sensitive if each.t is not None} | {each.name for each in schema.joint}
+    chosen = having if column is None else {column}
+    if not chosen:
+        raise SchemaError("No sensitive attribute of the schema has a t, so there is none to change. Give one a t.")
+    return replace(
+        schema,
+        sensitive=tuple(replace(each, t=value) if each.column in chosen else each for each in schema.sensitive),
+        joint=tuple(replace(each, t=value) if each.name in chosen else each for each in schema.joint),
+    )
+
+
+def _all(names: set[str]) -> str:
+    return ", ".join(f"'{name}'" for name in sorted(names))

@@ -1,0 +1,70 @@
+"""What people see of a comparison and of a suggestion on the terminal."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tclose.comparison import Comparison
+from tclose.comparison_page import verdict as verdict_of_comparison
+from tclose.runs import Run
+from tclose.suggestion import Suggestion
+from tclose.suggestion_page import criterion, sides
+from tclose.suggestion_page import verdict as verdict_of_suggestion
+
+HEADINGS = ("k", "t", "loss", "queries", "rise", "guess", "risk", "classes", "seconds")
+CAPTION = (
+    "queries: median error. For attackers, rise: largest rise of a belief; guess: how much more often a learner is "
+    "right; risk: largest chance of finding a row's person; in percent. *: on the frontier"
+)
+
+
+def show_comparison(found: Comparison) -> None:
+    """All runs, and which method loses least."""
+    console = Console()
+    console.print(escape(verdict_of_comparison(found)), highlight=False)
+    if found.done:
+        table = _table("method", CAPTION)
+        for run in found.done:
+            star = "*" if run in found.frontier else ""
+            table.add_row(escape(run.method) + star, *_numbers(run))
+        console.print(table)
+    for reason in dict.fromkeys(run.refused for run in found.runs if run.refused is not None):
+        names = ", ".join(_name(run) for run in found.runs if run.refused == reason)
+        console.print(f"[bold]{escape(names)}[/bold]: {escape(reason)}", highlight=False)
+
+
+def show_suggestion(found: Suggestion) -> None:
+    """The suggested t, what lies on either side, and the whole sweep."""
+    console = Console()
+    console.print(escape(verdict_of_suggestion(found)), highlight=False)
+    for sentence in sides(found):
+        console.print(escape(sentence), highlight=False)
+    table = _table("", CAPTION.rpartition(". *")[0])
+    for place, run in enumerate(found.runs):
+        table.add_row("[bold]suggested[/bold]" if place == found.knee else "", *_numbers(run))
+    console.print(table)
+    console.print(escape(criterion(found)), highlight=False)
+    console.print("It is advice by one criterion, not a proof.", highlight=False)
+
+
+def _table(first: str, caption: str) -> Table:
+    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), caption=caption, caption_justify="left")
+    table.add_column(first, no_wrap=True)
+    for heading in HEADINGS:
+        table.add_column(heading, no_wrap=True, justify="right")
+    return table
+
+
+def _numbers(run: Run) -> list[str]:
+    return [
+        str(run.k), "" if run.t is None else f"{float(run.t):g}", f"{run.loss:.4f}",
+        "" if run.query_error is None else f"{run.query_error:.1%}", f"{100 * run.gains.rise:.1f}",
+        f"{100 * run.gains.guess:.1f}", f"{100 * run.gains.risk:.1f}", f"{run.classes:,}", f"{run.seconds:.2f}",
+    ]  # fmt: skip
+
+
+def _name(run: Run) -> str:
+    return f"{run.method} at t = {float(run.t):g}, k = {run.k}" if run.t is not None else f"{run.method}, k = {run.k}"
