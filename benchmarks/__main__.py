@@ -24,6 +24,7 @@ from benchmarks import (
     sweep,
     tight,
 )
+from benchmarks.papers import rebuild as papers
 from benchmarks.results import save, wait_for_quiet
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
@@ -41,6 +42,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "joint": joint.run,
     "multiple": multiple.run,
     "queries": queries.run,
+    "papers": papers.run,
 }
 
 
