@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.papers.figures import Panel
+from benchmarks.papers.figures import LOSS, REAL, Panel
 from tclose.pages.charts import Axis, Line, chart, log_ticks, nice_ticks
 from tclose.pages.svg import Drawing
 
 WIDTH, HEIGHT = 470.0, 320.0
-APART = 8.0  # where the largest is so many times the least, the axis is logarithmic
+SHARES = (LOSS, REAL)  # from 0 to 1; the others may be far apart, and their axis is logarithmic
 
 
 def picture(panel: Panel, points: Sequence[dict[str, Any]]) -> str:
@@ -20,7 +20,7 @@ def picture(panel: Panel, points: Sequence[dict[str, Any]]) -> str:
     for place, (table, title) in enumerate(tables):
         chosen = [point for point in points if point["table"] == table]
         single = Drawing(WIDTH, HEIGHT)
-        chart(single, _across(panel, chosen), _up(f"{panel.up}, {title}", points), lines(chosen))
+        chart(single, _across(panel, chosen), _up(panel, title, points), lines(chosen))
         drawing.parts += [f'<g transform="translate({place * WIDTH:g} 0)">', *single.parts, "</g>"]
     return drawing.svg(f"Figure {panel.name} of paper 004 anew: {panel.up} over {panel.across}, by method")
 
@@ -45,8 +45,8 @@ def _across(panel: Panel, points: Sequence[dict[str, Any]]) -> Axis:
     return Axis(panel.across, list(dict.fromkeys(point["x"] for point in points)), panel.logarithmic)
 
 
-def _up(title: str, points: Sequence[dict[str, Any]]) -> Axis:
+def _up(panel: Panel, table: str, points: Sequence[dict[str, Any]]) -> Axis:
     least, most = (edge(point["y"] for point in points) for edge in (min, max))
-    if least > 0 and most / least > APART:
-        return Axis(title, log_ticks(least, most), logarithmic=True)
-    return Axis(title, nice_ticks(0.0, most))
+    if panel.up in SHARES or least <= 0:
+        return Axis(f"{panel.up}, {table}", nice_ticks(0.0, most))
+    return Axis(f"{panel.up}, {table}", log_ticks(least, most), logarithmic=True)

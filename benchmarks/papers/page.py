@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from benchmarks.papers.claims import CLAIMS, LEVELS, Curves, verdict
@@ -20,7 +21,7 @@ about streams. Every number and verdict below is computed from the data beside t
 ```
 {command}            measure all, and write data, pictures and this page; TCLOSE_ROWS sets the rows
 {command} 10 11      only some figures
-{command} --page     only the page
+{command} --draw     measure nothing: pictures and page from the data that is there
 ```
 """
 SCALE = """## What differs from the paper
@@ -71,7 +72,7 @@ def as_json(data: dict[str, Any]) -> str:
 
 def text(folder: Path) -> str:
     """The page, of the figures whose data is there."""
-    found = _read(folder)
+    found = figures(folder)
     parts = [HEAD.format(command=COMMAND), _summary(folder), SCALE.format(**_scale(list(found.values())))]
     for figure in FIGURES:
         if figure.number not in found:
@@ -88,19 +89,21 @@ def text(folder: Path) -> str:
         ]
         table = ["| claim | table | here | numbers |", "|---|---|---|---|", *lines]
         title = f"## Figure {figure.number}: {figure.caption}"
-        parts.append("\n\n".join([title, f"In the paper, {figure.said}", *pictures, "\n".join(table)]) + "\n")
+        parts.append(
+            "\n\n".join([title, fill(f"In the paper, {figure.said}", 120), *pictures, "\n".join(table)]) + "\n"
+        )
     return "\n".join(parts)
 
 
 def judged(folder: Path) -> list[dict[str, Any]]:
     """Every claim on every table: its verdict and the numbers behind it."""
     found = []
-    for number, data in _read(folder).items():
+    for number, data in figures(folder).items():
         for claim in (each for each in CLAIMS if each.figure == number):
             for table, curves in _curves(data):
                 met, numbers = claim.check(curves)
-                told = {"figure": number, "claim": claim.text, "table": table, "verdict": verdict(met)}
-                found.append(told | {"met": sum(met), "of": len(met), "numbers": numbers})
+                told = {"figure": number, "claim": claim.text, "headline": claim.headline, "table": table}
+                found.append(told | {"verdict": verdict(met), "met": sum(met), "of": len(met), "numbers": numbers})
     return found
 
 
@@ -121,10 +124,18 @@ def _summary(folder: Path) -> str:
         "A claim is taken apart into comparisons: of two methods at one place, or of one method at two neighbouring "
         f"places. It holds if all of them do. That is so {', '.join(counts)}."
     )
-    return "\n".join(["## The claims", "", intro, "", *lines, ""])
+    first = [each for each in told if each["headline"]]
+    short = [
+        f"- **{claim}** "
+        + " ".join(f"On {e['table']} it {e['verdict']}: {e['numbers']}." for e in first if e["claim"] == claim)
+        for claim in dict.fromkeys(each["claim"] for each in first)
+    ]
+    wrapped = [fill(line, 120, subsequent_indent="  ", break_on_hyphens=False) for line in short]
+    return "\n".join(["## The claims", "", fill(intro, 120), "", *wrapped, "", "All of them:", "", *lines, ""])
 
 
-def _read(folder: Path) -> dict[int, dict[str, Any]]:
+def figures(folder: Path) -> dict[int, dict[str, Any]]:
+    """By number, the data of the figures that were measured."""
     paths = ((figure.number, folder / f"figure{figure.number}.json") for figure in FIGURES)
     return {number: json.loads(path.read_text(encoding="utf-8")) for number, path in paths if path.exists()}
 

@@ -57,10 +57,16 @@ def rebuild(numbers: Sequence[int], folder: Path, n_rows: int, queries: int) -> 
             "points": found,
         }
         (folder / f"figure{number}.json").write_text(page.as_json(data), encoding="utf-8")
-        for panel in (each for each in PANELS if each.figure == number):
-            drawn = picture(panel, [point for point in found if point["panel"] == panel.name])
-            (folder / f"figure{panel.name}.svg").write_text(drawn, encoding="utf-8")
+    draw(folder)
     return {number: len(found) for number, found in points.items()}
+
+
+def draw(folder: Path) -> None:
+    """The pictures of all figures whose data is there."""
+    for number, data in page.figures(folder).items():
+        for panel in (each for each in PANELS if each.figure == number):
+            drawn = picture(panel, [point for point in data["points"] if point["panel"] == panel.name])
+            (folder / f"figure{panel.name}.svg").write_text(drawn, encoding="utf-8")
 
 
 def measure(panel: Panel, runs: Runs, n_rows: int) -> list[dict[str, Any]]:

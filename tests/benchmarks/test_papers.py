@@ -1,5 +1,6 @@
 """The figures of paper 004: what is drawn is what was measured, and verdicts follow from the curves."""
 
+import doctest
 import json
 import math
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import tclose
-from benchmarks.papers import claims, page, rebuild
+from benchmarks.papers import claims, page, rebuild, tables
 from benchmarks.papers.figures import FIGURES, PANELS
 from benchmarks.papers.runs import METHODS, Question, Runs, Setting
 from benchmarks.papers.tables import BANDS, census, nist, tree
@@ -124,6 +125,13 @@ def test_steady_uneven_and_smaller() -> None:
     assert claims.under_place("p")(curves)[0] == [
         *(False, True, True), *(False, False, True), *(False, False, True), *(True, False, True),
     ]  # fmt: skip
+
+
+def test_the_examples_are_true() -> None:
+    for module in (tables, claims, page):
+        found = doctest.testmod(module)
+        assert found.attempted > 0
+        assert found.failed == 0
 
 
 @pytest.mark.filterwarnings("ignore::tclose.HighLossWarning")
