@@ -14,12 +14,13 @@ from benchmarks.papers import page
 from benchmarks.papers.draw import picture
 from benchmarks.papers.figures import FIGURES, PANELS, ROWS, Panel
 from benchmarks.papers.runs import METHODS, QUERIES, SEED, Runs, Setting
+from benchmarks.papers.tables import SEED as TABLE_SEED
 from benchmarks.papers.tables import Census, census, nist, nist_is_there
 from benchmarks.results import ROOT, machine, show
 
 FOLDER = ROOT / "docs" / "pictures" / "papers"
 PAGE = ROOT / "docs" / "papers-004.md"
-N_ROWS = int(os.environ.get("TCLOSE_ROWS", 20_000))
+N_ROWS = int(os.environ.get("TCLOSE_ROWS", 100_000))
 NUMBERS = tuple(figure.number for figure in FIGURES)
 
 
@@ -50,6 +51,7 @@ def rebuild(numbers: Sequence[int], folder: Path, n_rows: int, queries: int) -> 
             "figure": number,
             "rows": n_rows,
             "seed": SEED,
+            "table_seed": TABLE_SEED,
             "queries": queries,
             "machine": machine(),
             "load_before": round(load, 2),
