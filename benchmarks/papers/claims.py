@@ -160,7 +160,7 @@ def under_place(panel: str) -> Check:
     def check(curves: Curves) -> Outcome:
         met = [y < x for method in FOUR for x, y in curves[panel][method]]
         shares = {method: [y / x for x, y in curves[panel][method]] for method in FOUR}
-        return met, "; ".join(f"{method} reaches {_span(each)} of t" for method, each in shares.items())
+        return met, "; ".join(f"{method} reaches {_span(each, 6)} of t" for method, each in shares.items())
 
     return check
 
@@ -197,8 +197,8 @@ def _ratios(curves: Curves, panel: str, one: str, other: str) -> Iterator[float]
     return (a / max(b, 1e-12) for a, b in pairs)
 
 
-def _span(ratios: Sequence[float]) -> str:
-    low, high = f"{min(ratios):.3g}", f"{max(ratios):.3g}"
+def _span(ratios: Sequence[float], digits: int = 3) -> str:
+    low, high = f"{min(ratios):.{digits}g}", f"{max(ratios):.{digits}g}"
     return low if low == high else f"{low} to {high}"
 
 

@@ -28,8 +28,8 @@ WHY = """## What we make of it
 
 SABRE promises t by a bound on buckets and class sizes, so that its classes use up only a part of t (figure 13).
 `mondrian` and `tight` check the real distance of every class, and go on cutting until t itself stops them. Where the
-bound comes near t, nothing is left for small classes: that is why SABRE's loss may rise with t, and be large for a small
-fanout ([Benchmarks](benchmarks.md) has it with `search_budget=true`, which is for that). The claims on time compare
+bound comes near t, nothing is left for small classes: that is why SABRE's loss may rise with t, and is large for small
+fanouts ([Benchmarks](benchmarks.md) has it with `search_budget=true`, which is for that). The claims on time compare
 implementations: ours of KNN and Incognito are compiled kernels.
 """
 SCALE = """## What differs from the paper
