@@ -57,7 +57,7 @@ SCALE = """## What differs from the paper
 - Cubes are compared by shares, the mean over all cubes of a level ([The papers](papers.md)), up to level 3.
 - A hierarchy of fanout f puts f neighbours together until one node is left; the last of a level may have fewer.
 - Each point is one run with one seed. Quick runs are timed up to 3 times, and the least counts. The load of the machine
-  was {load}; processor seconds suffer less from that than seconds do, but ratios near 1 say little.
+  before and after was {load}; processor seconds suffer less from that than seconds do, but ratios near 1 say little.
 """
 
 
