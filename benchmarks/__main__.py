@@ -31,6 +31,7 @@ from benchmarks import (
     sweep,
     tight,
 )
+from benchmarks.papers import rebuild as papers
 from benchmarks.results import save, wait_for_quiet
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
@@ -55,6 +56,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "milp": milp.run,
     "stream": stream.run,
     "faults": faults.run,
+    "papers": papers.run,
 }
 
 
