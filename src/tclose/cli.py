@@ -223,7 +223,7 @@ def stream(
     from tclose.schema import Schema
     from tclose.stream.engine import DEFAULT
     from tclose.stream.feeds.command import Wishes, carry_out
-    from tclose.stream.feeds.run import Settings
+    from tclose.stream.feeds.loop import Settings
 
     settled = _override(Schema.load(schema), k, t or [])
     settings = Settings(window, step, _method(method or DEFAULT, option or []), seed)
