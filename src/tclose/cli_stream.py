@@ -146,7 +146,7 @@ def stream(
     from tclose.schema import Schema
     from tclose.stream.engine import DEFAULT
     from tclose.stream.feeds.command import Wishes, carry_out
-    from tclose.stream.feeds.run import Settings
+    from tclose.stream.feeds.loop import Settings
 
     settled = override(Schema.load(schema), k, t or [])
     settings = Settings(window, step, find_method(method or DEFAULT, option or []), seed)

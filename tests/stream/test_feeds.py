@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from tclose.errors import SchemaError, TableError, VerificationError
+from tclose.errors import MissingExtraError, SchemaError, TableError, VerificationError
 from tclose.stream.feeds import Ending, FileFeed, run
 from tclose.stream.feeds.durable import Lock
 from tclose.stream.feeds.lines import Cutter
@@ -458,3 +458,12 @@ def test_dead_letters_name_entries_that_are_withheld(tmp_path: Path) -> None:
     letters: list[dict[str, Any]] = objects(folder / "rejected")
     assert [(letter["what"], letter["line"]) for letter in letters] == [("withheld", 1), ("withheld", 2)]
     assert os.path.getsize(folder / "out.jsonl") == 0
+
+
+def test_redis_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tclose.stream.feeds.redis_client import connected
+
+    monkeypatch.setitem(sys.modules, "redis", None)
+    monkeypatch.setitem(sys.modules, "redis.exceptions", None)
+    with pytest.raises(MissingExtraError, match=r"tclose\[stream\]"):
+        connected("redis://localhost")

@@ -11,6 +11,6 @@ from __future__ import annotations
 
 from tclose.stream.feeds.feed import Batch, Feed, LostError, Pending
 from tclose.stream.feeds.files import FileFeed, Targets
-from tclose.stream.feeds.run import Ending, Settings, Status, run
+from tclose.stream.feeds.loop import Ending, Settings, Status, run
 
 __all__ = ["Batch", "Ending", "Feed", "FileFeed", "LostError", "Pending", "Settings", "Status", "Targets", "run"]

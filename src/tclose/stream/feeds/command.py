@@ -16,7 +16,7 @@ from tclose.schema import Schema
 from tclose.stream.feeds.feed import Feed
 from tclose.stream.feeds.files import FileFeed, Targets
 from tclose.stream.feeds.lines import Format
-from tclose.stream.feeds.run import Ending, Settings, Status, run
+from tclose.stream.feeds.loop import Ending, Settings, Status, run
 
 EVERY = 5.0  # seconds between two status lines
 
