@@ -54,6 +54,20 @@ def test_suggest_tells_people_programs_and_browsers(run: Run, folder: Path) -> N
     assert told["k"] == 6
 
 
+def test_utility_tells_people_and_programs(run: Run, folder: Path) -> None:  # noqa: F811
+    made = run(*ANONYMIZE, "--json").json
+    asked = ("utility", "data.csv", "release.csv", "-s", "schema.toml", "--cubes", "1")
+    told = run(*asked, "--json").json
+    assert told["loss"] == pytest.approx(made["loss"])
+    assert told["classes"] == made["classes"]
+    assert set(told["cubes"]) == {"1"}
+    found = run(*asked)
+    assert found.code == 0
+    assert f"{made['loss']:.4f}" in found.out
+    assert "KL divergence of cubes, level 1" in found.out
+    assert run(*asked[:-1], "none").code == 2
+
+
 def test_anonymize_writes_a_report(run: Run, folder: Path) -> None:  # noqa: F811
     found = run(*ANONYMIZE, "--report", "report.html", "--json")
     assert found.code == 0

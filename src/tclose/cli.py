@@ -165,6 +165,7 @@ def verify(data: Data, schema: SchemaOption, json: Json = False, show_values: Sh
 
 app.command(epilog=cli_choosing.COMPARE)(cli_choosing.compare)
 app.command(epilog=cli_choosing.SUGGEST)(cli_choosing.suggest)
+app.command(epilog=cli_choosing.UTILITY)(cli_choosing.utility)
 app.command(epilog=cli_stream.STREAM)(cli_stream.stream)
 app.command("stream-check", epilog=cli_stream.STREAM_CHECK)(cli_stream.stream_check)
 

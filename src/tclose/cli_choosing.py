@@ -33,6 +33,11 @@ SUGGEST = (
     "tclose suggest patients.csv -s schema.toml -o suggestion.html\n\n"
     "tclose suggest patients.csv -s schema.toml --column diagnosis --from 0.05 --to 0.4 --json"
 )
+UTILITY = (
+    "[bold]Examples:[/bold]\n\n"
+    "tclose utility patients.csv release.csv -s schema.toml\n\n"
+    "tclose utility patients.csv other-tool.csv -s schema.toml --queries 10000 --cubes 1,2 --json"
+)
 Page = Annotated[Path | None, typer.Option("--output", "-o", help="Where to write a page with charts: .html.")]
 Seed = Annotated[int, typer.Option(min=0, help="For methods and queries.")]
 Queries = Annotated[int, typer.Option(min=0, help="COUNT queries to ask each release; 0 for none.")]
@@ -144,6 +149,36 @@ def suggest(
     _tell_page(output)
 
 
+def utility(
+    data: Data,
+    released: Annotated[Path, typer.Argument(help="A release of it, of any tool.", show_default=False)],
+    schema: SchemaOption,
+    label: Annotated[
+        str | None, typer.Option(help="A column released as it is, for the classification metric.", show_default=False)
+    ] = None,
+    queries: Queries = 1000,
+    cubes: Annotated[str | None, typer.Option(help="Levels of cubes to compare, parted by commas.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="For the queries.")] = 0,
+    json: Json = False,
+) -> None:
+    """Tell what a release is still good for, beside the table it was made from.
+
+    Rows may stand in any order, and some may be left out. The measures need the original, so think
+    before you publish them.
+    """
+    from tclose.schema import Schema
+    from tclose.usefulness import utility
+
+    levels = tuple(_size(each) for each in _parts(cubes))
+    found = utility(data, released, Schema.load(schema), label=label, queries=queries, cubes=levels, seed=seed)
+    if json:
+        print(jsonlib.dumps(found.as_dict(), indent=2))
+        return
+    from tclose.show_choosing import show_utility
+
+    show_utility(found)
+
+
 def _tell_page(output: Path | None) -> None:
     if output is not None:
         say(f"Page: {output}")
@@ -167,5 +202,5 @@ def _threshold(given: str) -> Fraction:
 
 def _size(given: str) -> int:
     if not given.isascii() or not given.isdigit() or not int(given):
-        raise typer.BadParameter("--k: give whole numbers from 1 up, parted by commas.")
+        raise typer.BadParameter("give whole numbers from 1 up, parted by commas.")
     return int(given)

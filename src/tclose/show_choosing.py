@@ -1,6 +1,8 @@
-"""What people see of a comparison and of a suggestion on the terminal."""
+"""What people see of a comparison, of a suggestion and of measures on the terminal."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from rich import box
 from rich.console import Console
@@ -13,6 +15,7 @@ from tclose.runs import Run
 from tclose.suggestion import Suggestion
 from tclose.suggestion_page import criterion, sides
 from tclose.suggestion_page import verdict as verdict_of_suggestion
+from tclose.usefulness import Utility
 
 HEADINGS = ("k", "t", "loss", "queries", "rise", "guess", "risk", "classes", "s")
 CAPTION = (
@@ -48,6 +51,34 @@ def show_suggestion(found: Suggestion) -> None:
     console.print(table)
     console.print(escape(criterion(found)), highlight=False)
     console.print("It is advice by one criterion, not a proof.", highlight=False)
+
+
+def show_utility(found: Utility) -> None:
+    """Measures of one release, one a line."""
+    console = Console()
+    console.print(f"{found.rows:,} rows in {found.classes:,} classes; {found.suppressed_rows:,} left out or hidden.")
+    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), show_header=False)
+    for name, value in _measures(found):
+        table.add_row(name, value)
+    console.print(table)
+
+
+def _measures(found: Utility) -> Iterator[tuple[str, str]]:
+    yield "loss", f"{found.loss:.4f}"
+    for column, loss in found.loss_by_column.items():
+        yield f"  of {escape(column)}", f"{loss:.4f}"
+    yield "summed loss (003)", f"{found.summed_loss:.4f}"
+    yield "suppressed cells", f"{found.suppressed_cells:,}"
+    yield "bits hidden", f"{found.entropy.share:.1%}"
+    yield "discernibility", f"{found.discernibility:,}"
+    yield "rows a class", f"{found.average_class_size:.2f} ({found.normalized_class_size:.2f} times k)"
+    if found.queries is not None:
+        error = f"{found.queries.median:.1%}" if found.queries.answered else "every answer is 0"
+        yield "median error of queries", f"{error} ({found.queries.answered:,} of {found.queries.asked:,} not 0)"
+    for level, divergence in (found.cubes or {}).items():
+        yield f"KL divergence of cubes, level {level}", f"{divergence:.4f}"
+    if found.classification is not None:
+        yield "rows without the label of their class", f"{found.classification:.1%}"
 
 
 def _table(first: str, caption: str) -> Table:
