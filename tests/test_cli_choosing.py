@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,12 @@ def test_bad_input_is_bad_input(run: Run, folder: Path) -> None:  # noqa: F811
 def test_the_methods_of_the_command_are_those_of_the_library() -> None:
     told = inspect.signature(cli_choosing.compare).parameters["methods"].default
     assert tuple(told.split(",")) == METHODS
+
+
+def test_what_is_not_an_ordinary_file_is_not_replaced(run: Run, folder: Path) -> None:  # noqa: F811
+    os.mkfifo(folder / "pipe")
+    for arguments in ((*COMPARE, "-o", "pipe"), (*ANONYMIZE, "--report", "pipe"), (*ANONYMIZE, "--record", "pipe")):
+        found = run(*arguments)
+        assert found.code == 2
+        assert "not an ordinary file" in found.err
+    assert (folder / "pipe").is_fifo()

@@ -17,6 +17,7 @@ import tclose
 from tclose.datasets import hospital
 from tclose.frames import read
 from tclose.schema import Schema
+from tclose.usefulness import beside
 from tclose.verify import verify
 
 SECRET = "a secret that is longer than twelve bytes"
@@ -133,3 +134,13 @@ def test_long_fractions_are_exact_too(tmp_path: Path) -> None:
     same = tclose.anonymize(frame, schema(sensitive=nearly), method="mondrian")
     assert np.array_equal(loose.classes, same.classes)
     same.write(tmp_path / "release.parquet")
+
+
+def test_what_a_notebook_keeps_beside_the_page_tells_neither_seed_nor_cell() -> None:
+    frame = patients().with_columns(note=pl.Series(["usual"] * 59 + [SECRET]))
+    release = tclose.anonymize(frame, schema(), method="mondrian", seed=918273645)
+    shown = [repr(each) for each in (release, beside(frame, release), read(frame))]
+    for words in shown:
+        assert "918273645" not in words
+        assert SECRET not in words
+        assert "person number" not in words

@@ -61,6 +61,8 @@ def check_places(targets: list[Path]) -> None:
             raise typer.BadParameter(f"there is no folder '{path.parent}'.")
         if path.is_dir():
             raise typer.BadParameter(f"'{path}' is a folder.")
+        if path.exists() and not path.is_file():  # a device or a pipe would be replaced by a file
+            raise typer.BadParameter(f"'{path}' is not an ordinary file.")
 
 
 def find_method(name: str | None, settings: list[str]) -> Algorithm:

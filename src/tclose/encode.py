@@ -7,7 +7,7 @@ on axes, sensitive attributes codes into their domains.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,10 +73,10 @@ class EncodedTable:
     """
 
     axes: tuple[Axis, ...]
-    places: tuple[NDArray[np.int32], ...]
+    places: tuple[NDArray[np.int32], ...] = field(repr=False)
     domains: tuple[Domain, ...]
-    codes: tuple[NDArray[np.int32], ...]
-    rows: NDArray[np.int64]
+    codes: tuple[NDArray[np.int32], ...] = field(repr=False)
+    rows: NDArray[np.int64] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.rows)

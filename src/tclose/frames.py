@@ -11,7 +11,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,9 +48,9 @@ class Source:
 
     names: tuple[str, ...]
     n_rows: int
-    column: Callable[[str], pl.Series]
-    restore: Callable[[pl.DataFrame], Any]
-    digest: Callable[[], str]
+    column: Callable[[str], pl.Series] = field(repr=False)
+    restore: Callable[[pl.DataFrame], Any] = field(repr=False)
+    digest: Callable[[], str] = field(repr=False)
     numbering: tuple[str, int] = ("row", 0)
 
     @classmethod

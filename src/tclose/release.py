@@ -114,7 +114,7 @@ class Release:
 
     schema: Schema
     certificate: Certificate
-    record: Record
+    record: Record = field(repr=False)
     loss: float
     measured: Measured = field(repr=False)
     _frame: pl.DataFrame = field(repr=False)

@@ -7,7 +7,7 @@ rows left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -55,12 +55,12 @@ class Released:
     """
 
     schema: Schema
-    table: EncodedTable
-    labels: Integers
-    spans: Spans
-    codes: tuple[NDArray[np.int32], ...]
-    source: Source
-    original: Source
+    table: EncodedTable = field(repr=False)
+    labels: Integers = field(repr=False)
+    spans: Spans = field(repr=False)
+    codes: tuple[NDArray[np.int32], ...] = field(repr=False)
+    source: Source = field(repr=False)
+    original: Source = field(repr=False)
     aligned: bool = False
 
     @property
