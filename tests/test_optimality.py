@@ -112,6 +112,42 @@ def test_classes_that_break_the_requirement_are_not_measured() -> None:
         tclose.gap(frame, schema, methods=[Careless()])
 
 
+def test_a_bound_above_a_loss_is_a_wrong_proof() -> None:
+    @dataclass(frozen=True)
+    class Boaster(Mondrian):
+        name = "boaster"
+
+        def partition(self, table: Any, requirement: Any, **rest: Any) -> Partition:
+            return Partition(np.zeros(len(table), np.int64), facts={"loss_at_least": 0.9})
+
+    frame, schema = people(9)
+    with pytest.raises(VerificationError, match="'boaster' claims that no partition loses less"):
+        tclose.gap(frame, schema, methods=[Boaster()])
+
+
+def test_each_method_is_given_once() -> None:
+    frame, schema = people(9)
+    with pytest.raises(SchemaError, match="each method once"):
+        tclose.gap(frame, schema, methods=["mondrian", Mondrian()])
+
+
+@pytest.mark.parametrize(
+    ("columns", "quasi"),
+    [
+        ({"a": [5, None] * 4, "b": [1, 1, None, None] * 2}, {"kind": "numeric"}),
+        ({"a": [0, 0, None, None], "b": [0, 6, 0, 6], "c": [0, 3, 0, 3]}, {"kind": "numeric", "range": [0, 8]}),
+    ],
+)
+def test_two_diversity_and_exact_agree_where_numbers_are_missing(columns: dict[str, Any], quasi: Any) -> None:
+    """A missing value mixed with others costs a whole cell, which is no multiple of what the others cost."""
+    asked = {"k": 2, "missing": "category", "quasi": dict.fromkeys(columns, quasi)}
+    for seed in range(4):
+        found = tclose.gap(pl.DataFrame(columns), Schema.from_dict(asked), methods=["two-diversity"], seed=seed)
+        losses = {entry.method: entry.loss for entry in found.entries}
+        assert losses["two-diversity"] == pytest.approx(losses["exact"])
+        assert found.is_optimum
+
+
 def test_above_a_bound_of_nothing_there_is_no_share() -> None:
     found = Gap(4, None, (Entry("best", 0.0, 0.1, 0.0), Entry("worse", 0.2, 0.1)))
     assert [found.above(entry) for entry in found.entries] == [0.0, None]

@@ -20,6 +20,7 @@ from tclose.schema import Schema
 
 Listener = Callable[[str, float | None, float | None], None]
 ROUNDING = 1e-9  # sums of the same terms in another order
+SLACK = 1e-7  # what a bound in floats may be off
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,9 @@ def gap(
         raise SizeError(f"No method proves a bound for this table, so there is nothing to compare with. {reasons}")
     cells = len(table) * len(table.axes) if schema.recode == "suppress" else None
     entries.sort(key=lambda entry: (entry.loss is None, entry.loss or 0.0))
-    return Gap(len(table), cells, tuple(entries))
+    found = Gap(len(table), cells, tuple(entries))
+    _check_bounds(found)
+    return found
 
 
 def _chosen(schema: Schema, methods: Iterable[str | Algorithm] | None) -> list[Algorithm]:
@@ -163,8 +166,21 @@ def _chosen(schema: Schema, methods: Iterable[str | Algorithm] | None) -> list[A
     for algorithm in asked:
         check_capable(algorithm, schema)
     names = {algorithm.name for algorithm in asked}
+    if len(names) < len(asked):
+        raise SchemaError("Give each method once: a table of gaps has a line a name.")
     others = [kind() for name, kind in REGISTRY.items() if name not in names and (methods is None or kind.small_only)]
-    return asked + [algorithm for algorithm in others if _can(algorithm, schema)]
+    chosen = asked + [algorithm for algorithm in others if _can(algorithm, schema)]
+    return sorted(chosen, key=lambda algorithm: not algorithm.small_only)  # those first that may prove an optimum
+
+
+def _check_bounds(found: Gap) -> None:
+    """No partition may lose less than is proven possible: else a proof is wrong."""
+    least = min(entry.loss for entry in found.entries if entry.loss is not None)
+    for entry in found.entries:
+        if entry.at_least is not None and entry.at_least > least + SLACK:
+            raise VerificationError(
+                f"'{entry.method}' claims that no partition loses less than {entry.at_least:.6f}, and one does."
+            )
 
 
 def _can(algorithm: Algorithm, schema: Schema) -> bool:

@@ -390,6 +390,14 @@ def test_the_same_loss_by_other_ways(monkeypatch: pytest.MonkeyPatch, changed: d
     )
 
 
+def test_a_table_of_very_many_rows_is_refused_in_words() -> None:
+    """The number of its sub-tables has more digits than Python turns into text."""
+    schema = Schema.from_dict({"k": 2, "quasi": {"a": {"kind": "numeric"}}})
+    table, requirement = prepare(pl.DataFrame({"a": range(15_000)}), schema)
+    with pytest.raises(SizeError, match=r"about 10\^4515"):
+        run(Exact(), table, requirement)
+
+
 def test_larger_tables_against_another_search() -> None:
     """Eleven rows have 678,570 partitions: the oracle of `tight` goes through sub-tables too."""
     for n, k, recode in ((10, 2, "generalize"), (11, 3, "suppress")):

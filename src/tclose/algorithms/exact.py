@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import log10, prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -171,4 +171,4 @@ def _check_size(types: Types, requirement: Requirement) -> None:
 
 def _about(number: int) -> str:
     """A number as one says it."""
-    return f"{number:,}" if number < 10**9 else f"about 10^{len(str(number)) - 1}"
+    return f"{number:,}" if number < 10**9 else f"about 10^{int(log10(number))}"

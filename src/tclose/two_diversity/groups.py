@@ -102,8 +102,13 @@ def whole_units(table: EncodedTable) -> int | None:
     """Into how many units a lost row can be parted so that all spans cost whole ones; None if too many."""
     units = 1
     for axis in table.axes:
-        shares = np.concatenate([axis.lows, axis.highs]) if isinstance(axis, SpanAxis) else axis.gap_costs
+        if isinstance(axis, SpanAxis):  # mixed with a missing value a row loses all
+            shares = np.concatenate([axis.lows, axis.highs, np.ones(int(axis.missing))])
+        else:
+            shares = axis.gap_costs
         weight = Fraction(axis.weight).limit_denominator(FINEST)
+        if abs(axis.weight - weight) > 1e-12:
+            return None
         for share in np.unique(shares).tolist():
             part = Fraction(share).limit_denominator(FINEST)
             if abs(share - part) > 1e-12:

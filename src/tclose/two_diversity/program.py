@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,13 +105,17 @@ class Program:
         whole.passModel(self._highs.getModel())
         kinds = np.array([self._highspy.HighsVarType.kInteger] * n)
         whole.changeColsIntegrality(n, np.arange(n, dtype=np.int32), kinds)
+        whole.setOptionValue("presolve", "off")  # with it HiGHS was seen to lose feasible points
         whole.setOptionValue("mip_abs_gap", gap)
         whole.setOptionValue("mip_rel_gap", 0.0)
         whole.run()
         taken = np.array(whole.getSolution().col_value) > 0.5
         found = self.groups[taken] if len(taken) == n else self.groups[:0]
         complete = np.array_equal(np.sort(found.ravel()[_own(found)]), np.arange(self._n))
-        return found if complete else None, float(whole.getInfo().mip_dual_bound)
+        bound = float(whole.getInfo().mip_dual_bound)
+        if not math.isfinite(bound):  # infeasible, it says: but the best division known is one of these
+            bound = -math.inf
+        return found if complete else None, bound
 
 
 def _own(groups: Groups) -> Integers:
