@@ -177,7 +177,7 @@ def test_nothing_is_better(seed: int) -> None:
 
 
 @pytest.mark.slow
-@for_seeds(600, at_a_time=100)
+@for_seeds(300, at_a_time=50)
 def test_nothing_is_better_in_many_more(seed: int) -> None:
     agrees_with_all_partitions(seed + 10_000, 8 if seed % 10 == 0 else 7)
 

@@ -147,7 +147,7 @@ def test_no_partition_has_fewer_stars(seed: int) -> None:
 
 
 @pytest.mark.slow
-@for_seeds(600, at_a_time=100)
+@for_seeds(300, at_a_time=50)
 def test_no_partition_has_fewer_stars_at_length(seed: int) -> None:
     check_optimal(random_case(seed + 10_000, EXACT))
 

@@ -197,7 +197,7 @@ def broker_killed_at(nth: int, how: str, broker: Broker) -> list[str]:
     return noted
 
 
-@pytest.mark.parametrize("every", [19, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [19, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_broker_is_killed_at_a_command(
     every: int, broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
 ) -> None:
