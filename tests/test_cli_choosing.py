@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tclose import cli_choosing
 from tclose.comparison import METHODS
 from tests.pages.test_pages import checked
+from tests.pages.test_pdf import needs_pango
 from tests.test_cli import Run, folder, run  # noqa: F401
 
 pytestmark = pytest.mark.filterwarnings("always")
@@ -78,6 +80,28 @@ def test_anonymize_writes_a_report(run: Run, folder: Path) -> None:  # noqa: F81
     assert "P0001" not in page
     assert "Report:" in run(*ANONYMIZE, "--report", "report.html").out
     assert not list(folder.glob(".*"))
+
+
+def test_a_page_may_be_pdf(run: Run, folder: Path) -> None:  # noqa: F811
+    needs_pango()
+    assert run(*ANONYMIZE, "--report", "report.pdf").code == 0
+    assert run(*COMPARE, "-o", "comparison.PDF").code == 0
+    for page in ("report.pdf", "comparison.PDF"):
+        assert (folder / page).read_bytes().startswith(b"%PDF-")
+
+
+def test_what_pdf_needs_is_looked_for_before_any_work(
+    run: Run,  # noqa: F811
+    folder: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
+    before = {path.name for path in folder.iterdir()}
+    for arguments in ((*ANONYMIZE, "--report", "report.pdf"), (*COMPARE, "-o", "comparison.pdf")):
+        found = run(*arguments)
+        assert found.code == 3
+        assert "tclose[pdf]" in found.err
+        assert {path.name for path in folder.iterdir()} == before
 
 
 @pytest.mark.parametrize(

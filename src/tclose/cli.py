@@ -18,9 +18,11 @@ from tclose.cli_parts import (
     Json,
     SchemaOption,
     ShowValues,
+    check_pdf,
     check_targets,
     find_method,
     override,
+    page_bytes,
     progress,
     say,
     stopped_by_interrupt,
@@ -98,7 +100,7 @@ def anonymize(
         Path | None, typer.Option(help="Where to write seed, digest, timings and more (not for release).")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Where to write a page on what was asked and reached: .html.")
+        Path | None, typer.Option(help="Where to write a page on what was asked and reached: .html or .pdf.")
     ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Keep the input's order of rows.")] = False,
     allow_single_class: Annotated[bool, typer.Option("--allow-single-class", help="Accept one class.")] = False,
@@ -106,13 +108,15 @@ def anonymize(
     json: Json = False,
 ) -> None:
     """Write a verified release of a table, with its certificate beside it."""
-    from tclose.files import write_text
+    from tclose.files import write_whole
     from tclose.pipeline import anonymize
     from tclose.release import certificate_path
     from tclose.schema import Schema
 
     algorithm = find_method(method, option or [])
     check_targets([data, schema], output, record, report)
+    if report is not None:
+        check_pdf(report)
     settled = override(Schema.load(schema), k, t or [])
     with progress() as tell, stopped_by_interrupt() as control:
         release = anonymize(
@@ -124,11 +128,11 @@ def anonymize(
             from tclose.report_page import report_html
 
             tell("report", None, None)
-            page = report_html(data, release)
+            page = page_bytes(report_html(data, release), report)
         tell("write", None, None)
         release.write(output, keep_order=keep_order, record=record)
         if report is not None and page is not None:
-            write_text(report, page)
+            write_whole(report, page)
     told = {
         **release.measured.as_dict(), "loss": release.loss, "method": algorithm.name, "seed": release.record.seed,
         "seconds": release.record.as_dict()["seconds"], "output": str(output),

@@ -14,6 +14,7 @@ from tclose.cli_parts import (
     SchemaOption,
     check_page,
     find_method,
+    page_bytes,
     progress,
     say,
     stopped_by_interrupt,
@@ -38,7 +39,7 @@ UTILITY = (
     "tclose utility patients.csv release.csv -s schema.toml\n\n"
     "tclose utility patients.csv other-tool.csv -s schema.toml --queries 10000 --cubes 1,2 --json"
 )
-Page = Annotated[Path | None, typer.Option("--output", "-o", help="Where to write a page with charts: .html.")]
+Page = Annotated[Path | None, typer.Option("--output", "-o", help="Where to write a page with charts: .html or .pdf.")]
 Seed = Annotated[int, typer.Option(min=0, help="For methods and queries.")]
 Queries = Annotated[int, typer.Option(min=0, help="COUNT queries to ask each release; 0 for none.")]
 
@@ -67,7 +68,7 @@ def compare(
     Nothing is released. The page holds charts and measures, and no value of the table.
     """
     from tclose.comparison import compare
-    from tclose.files import write_text
+    from tclose.files import write_whole
     from tclose.schema import Schema
 
     chosen = [find_method(name, []) for name in _parts(methods)]
@@ -80,7 +81,7 @@ def compare(
             progress=tell, control=control,
         )  # fmt: skip
         if output is not None:
-            write_text(output, found.html())
+            write_whole(output, page_bytes(found.html(), output))
     if json:
         print(jsonlib.dumps(found.as_dict(), indent=2))
     else:
@@ -120,7 +121,7 @@ def suggest(
     """
     from dataclasses import replace
 
-    from tclose.files import write_text
+    from tclose.files import write_whole
     from tclose.schema import Schema
     from tclose.suggestion import METHOD, grid, suggest
 
@@ -139,7 +140,7 @@ def suggest(
             control=control,
         )  # fmt: skip
         if output is not None:
-            write_text(output, found.html())
+            write_whole(output, page_bytes(found.html(), output))
     if json:
         print(jsonlib.dumps(found.as_dict(), indent=2))
         return

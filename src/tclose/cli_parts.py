@@ -50,8 +50,26 @@ def check_page(inputs: list[Path], output: Path | None) -> None:
     if output is None:
         return
     check_places([output])
+    check_pdf(output)
     if os.path.realpath(output) in {os.path.realpath(path) for path in inputs}:
         raise typer.BadParameter("the page would overwrite the table or the schema. Give it another name.")
+
+
+def check_pdf(page: Path) -> None:
+    """Find out before any work whether a page that is to be PDF cannot be."""
+    if page.suffix.lower() == ".pdf":
+        from tclose.pages.pdf import load
+
+        load()
+
+
+def page_bytes(html: str, output: Path) -> bytes:
+    """A page as its file is to hold it: PDF where the name ends so, else HTML."""
+    if output.suffix.lower() == ".pdf":
+        from tclose.pages.pdf import to_pdf
+
+        return to_pdf(html)
+    return html.encode()
 
 
 def check_places(targets: list[Path]) -> None:

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def write_text(path: Path | str, text: str) -> None:
-    """Write a text file: afterwards it is there as a whole, or what was there before."""
-    path = Path(path)
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file: afterwards it is there as a whole, or what was there before."""
     with temporary_beside(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(content)
         open_to_others(temporary)
         put(temporary, path)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tclose.files import write_text
+from tclose.files import write_whole
 from tclose.pages.page import Page
 from tests.pages import samples
 
@@ -106,7 +106,7 @@ def test_all_text_is_escaped() -> None:
 
 def test_a_page_is_written_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "page.html"
-    write_text(target, "old ü")
+    write_whole(target, "old ü".encode())
     assert target.read_text(encoding="utf-8") == "old ü"
 
     def refuse(*_places: object) -> None:
@@ -114,6 +114,6 @@ def test_a_page_is_written_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr("os.replace", refuse)
     with pytest.raises(OSError, match="No space"):
-        write_text(target, "new")
+        write_whole(target, b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert target.read_text(encoding="utf-8") == "old ü"

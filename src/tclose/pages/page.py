@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from tclose.pages.svg import svg_style
-
 LIGHT = "--tc-back:#fff;--tc-ink:#1f2328;--tc-soft:#59636e;--tc-line:#d5dae0;--tc-tint:#f4f6f8;--tc-bad:#b3261e"
 DARK = "--tc-back:#12161c;--tc-ink:#e6e9ee;--tc-soft:#a3adb9;--tc-line:#3a424c;--tc-tint:#1c232c;--tc-bad:#ff9a8f"
 
@@ -38,9 +36,8 @@ border-bottom:1px solid var(--tc-line);background:none;color:inherit}
 .tclose .tile span{display:block;line-height:1.35}
 .tclose .tile b{display:block;font-size:1.4rem;line-height:1.3}
 .tclose .tile span{color:var(--tc-soft);font-size:.86rem}
-.tclose .shade0{fill-opacity:0}.tclose .shade1{fill-opacity:.25}.tclose .shade2{fill-opacity:.55}
-.tclose .shade3{fill-opacity:.95}
-@media print{.tclose{font-size:11pt}.tclose figure,.tclose tr,.tclose .tile{break-inside:avoid}
+@media print{.tclose{font-size:11pt}.tclose .tiles{display:flex}.tclose .tile{flex:1}
+.tclose figure,.tclose tr,.tclose .tile{break-inside:avoid}
 .tclose h2{break-after:avoid}.tclose .scroll,.tclose figure{overflow:visible}
 .tclose table{font-size:8.5pt}.tclose th,.tclose td{padding-right:.6rem;white-space:normal}}
 """
@@ -112,7 +109,7 @@ class Page:
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
             'img-src data:">\n'
             '<meta name="referrer" content="no-referrer">\n<link rel="icon" href="data:,">\n'
-            f"<title>{escape(self.title)}</title>\n<style>{STYLE}{svg_style()}{_whole()}</style>\n</head>\n"
+            f"<title>{escape(self.title)}</title>\n<style>{STYLE}{_whole()}</style>\n</head>\n"
             f'<body>\n<main class="tclose">\n<h1>{escape(self.title)}</h1>\n'
             + "\n".join(self.parts)
             + "\n</main>\n</body>\n</html>\n"
@@ -121,7 +118,7 @@ class Page:
     def inline(self) -> str:
         """The same for a notebook, whose own style stays as it is."""
         return (
-            f"<style>{STYLE}{svg_style()}{INLINE}</style>"
+            f"<style>{STYLE}{INLINE}</style>"
             f'<div class="tclose note"><h1>{escape(self.title)}</h1>' + "\n".join(self.parts) + "</div>"
         )
 

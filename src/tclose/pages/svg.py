@@ -38,7 +38,8 @@ def svg_style() -> str:
     return (
         ".tc text{font:13px system-ui,sans-serif;fill:currentColor}.tc .b{font-weight:600}"
         ".tc .f{fill:currentColor}.tc .s{fill:none;stroke:currentColor;stroke-width:1.1}.tc .t{fill-opacity:.05}"
-        ".tc .m{fill-opacity:.22}.tc .halo{paint-order:stroke;stroke:var(--tc-back,#fff);stroke-width:3px}"
+        ".tc .m{fill-opacity:.22}.tc .shade0{fill-opacity:0}.tc .shade1{fill-opacity:.25}.tc .shade2{fill-opacity:.55}"
+        ".tc .shade3{fill-opacity:.95}.tc .halo{paint-order:stroke;stroke:var(--tc-back,#fff);stroke-width:3px}"
         f"{rules(0)}@media screen and (prefers-color-scheme:dark){{{rules(1)}}}"
     )
 
@@ -103,13 +104,17 @@ class Drawing:
         self.parts.append(f'<path d="{path}" class="s {kind}" style="stroke-width:{width:g}"{dashed}/>')
 
     def svg(self, title: str, inside: bool = False) -> str:
-        """The whole file, with a title for those who cannot see it; `inside` a page that has the style already."""
-        style = "" if inside else f"<title>{escape(title)}</title><style>{svg_style()}</style>\n"
+        """The whole file, with a title for those who cannot see it; `inside` a page it would pop up over the picture.
+
+        The style goes along everywhere: not all that print a page look for it outside of the picture.
+        """
+        titled = "" if inside else f"<title>{escape(title)}</title>"
         return "\n".join(
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}" '
                 f'width="{self.width:g}" height="{self.height:g}" role="img" class="tc" aria-label={quoteattr(title)}>',
-                f'{style}<rect width="{self.width:g}" height="{self.height:g}" rx="6" class="f back"/>',
+                f"{titled}<style>{svg_style()}</style>",
+                f'<rect width="{self.width:g}" height="{self.height:g}" rx="6" class="f back"/>',
                 *self.parts,
                 "</svg>\n",
             ]
