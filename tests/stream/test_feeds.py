@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,16 @@ from tclose.errors import MissingExtraError, SchemaError, TableError, Verificati
 from tclose.stream.feeds import Ending, FileFeed, run
 from tclose.stream.feeds.durable import Lock
 from tclose.stream.feeds.lines import Cutter
-from tclose.stream.feeds.parse import LONGEST, BrokenError, check_encoding, csv_row, json_row
+from tclose.stream.feeds.parse import (
+    LONGEST,
+    BrokenError,
+    check_encoding,
+    csv_row,
+    csv_rows,
+    json_row,
+    json_rows,
+    rows_of,
+)
 from tclose.stream.feeds.written import as_jsonl, check_field
 from tests import strategies
 from tests.stream.feeding import (
@@ -66,6 +76,12 @@ def schema_file(folder: Path) -> list[str]:
     return ["-s", str(folder / "schema.toml")]
 
 
+TOKENS = (
+    *(b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b" ", b"\r", b"1", b"1.50", b"x", b"{}", b"\xc3\xa9", b"\xff"),
+    *(b'{"a":1}', b'{"a":"', b'"}', b'"a":', b'"b":2', b"\\u00e9", b"null", b"x,y", b'"x","y"'),
+)
+
+
 class TestLines:
     @drawn(st.binary(max_size=60), st.lists(st.integers(0, 60), max_size=5))
     def test_cuts_do_not_matter(self, data: bytes, cuts: list[int]) -> None:
@@ -100,6 +116,38 @@ class TestLines:
     def test_numbers_keep_their_digits(self) -> None:
         assert str(json_row(b'{"a": 0.10000000000000000555}')["a"]) == "0.10000000000000000555"
         assert json_row('{"a": "\\ud83d\\ude00é"}'.encode())["a"] == "😀é"
+
+    @drawn(st.lists(st.lists(st.sampled_from(TOKENS), max_size=7).map(b"".join), max_size=4))
+    def test_lines_read_together_are_as_if_read_one_by_one(self, lines: list[bytes]) -> None:
+        assert json_rows(lines) == rows_of(lines, json_row)
+        for header in (["x"], ["x", "y"]):
+            alone = rows_of(lines, lambda line, header=header: csv_row(line, header, schema()))  # type: ignore[misc]
+            assert csv_rows(lines, header, schema()) == alone
+
+    def test_ordinary_lines_are_read_together(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("tclose.stream.feeds.parse.rows_of", None)
+        assert json_rows([b'{"a": "\\"x"}', b'{"a": 1.50}']) == ([{"a": '"x'}, {"a": Decimal("1.50")}], {})
+        assert csv_rows([b'"a, b",2\r', b",1"], ["x", "y"], schema())[0] == [
+            {"x": "a, b", "y": "2"},
+            {"x": "", "y": "1"},
+        ]
+
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            [b"{},{}", b'{"a": "', b'"}'],
+            [b"{},{}", b'{"a": "x}', b'{y"}'],
+            [b"{},{}", b'{"a": [{}', b"{}]}"],
+            [b"{}", b'{"a": 1, "a": 2}'],
+            [b"{}", b"{NaN}"],
+            [b'{"a": "\\ud83d"}', b"{}"],
+            [b"{}", b" {}"],
+            [b"{}\r", b"{}"],
+            [b'{"a": "\xff"}'],
+        ],
+    )
+    def test_lines_that_together_would_be_json(self, lines: list[bytes]) -> None:
+        assert json_rows(lines) == rows_of(lines, json_row)
 
     def test_lines_of_csv(self) -> None:
         assert csv_row(b'"a, b",2\r', ["x", "y"], schema()) == {"x": "a, b", "y": "2"}

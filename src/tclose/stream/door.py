@@ -40,7 +40,8 @@ OTHER_TYPE = "The value is not of the type that the column's first rows had."
 MISSING = 'The value is missing, and the schema does not say missing = "category".'
 DROPPED = 'The value is missing, and the schema says missing = "drop".'
 UNMEASURABLE = "The value is missing, and the column's distance says nothing about missing values."
-PLAIN = {str, int, float, type(None)}
+ABSENT = object()
+FITS = range(-(2**63), 2**63)
 MISFIT = "The value does not go with those before it: another length, numbers and dates mixed, or too many digits."
 
 
@@ -263,21 +264,32 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], schema: Schema) -> Batch:
     """Rows as mappings: every value becomes text, as in CSV, and the schema decides what it means."""
     bad: dict[tuple[str | None, str], Flags] = {}
     columns = []
-    absent, known = object(), schema.columns.keys()
-    unknown = np.array([not row.keys() <= known for row in rows], bool)
-    if unknown.any():
-        bad[None, UNKNOWN] = unknown
+    known = schema.columns.keys()
+    if any(not known >= set(names) for names in set(map(tuple, rows))):
+        bad[None, UNKNOWN] = np.array([not row.keys() <= known for row in rows], bool)
     for name in (name for name in known if name not in schema.identifiers):
-        cells = [row.get(name, absent) for row in rows]
-        wrong = np.array([cell is absent for cell in cells], bool)
-        if wrong.any():
-            bad[name, LACKS] = wrong
-        nested = np.array([type(cell) not in PLAIN and not _is_plain(cell) for cell in cells], bool) & ~wrong
-        if nested.any():
-            bad[name, NESTED] = nested
-        texts = [cell if type(cell) is str else _text(cell) for cell in cells]
-        columns.append(pl.Series(name, texts, dtype=pl.String))
+        cells = [row.get(name, ABSENT) for row in rows]
+        texts = _texts_at_once(name, cells)
+        if texts is None:
+            wrong = np.array([cell is ABSENT for cell in cells], bool)
+            if wrong.any():
+                bad[name, LACKS] = wrong
+            nested = np.array([not _is_plain(cell) for cell in cells], bool) & ~wrong
+            if nested.any():
+                bad[name, NESTED] = nested
+            texts = pl.Series(name, [_text(cell) for cell in cells], dtype=pl.String)
+        columns.append(texts)
     return Batch(pl.DataFrame(columns), bad)
+
+
+def _texts_at_once(name: str, cells: list[Any]) -> pl.Series | None:
+    """Cells as text where all are texts, or all whole numbers; None where they must be looked at one by one."""
+    kinds = set(map(type, cells)) - {type(None)}
+    if kinds <= {str}:
+        return pl.Series(name, cells, dtype=pl.String)
+    if kinds == {int} and all(map(FITS.__contains__, filter(None, cells))):
+        return pl.Series(name, cells, dtype=pl.Int64).cast(pl.String)
+    return None
 
 
 def _is_plain(cell: Any) -> bool:

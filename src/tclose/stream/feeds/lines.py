@@ -15,7 +15,7 @@ from tclose.encode import check_columns
 from tclose.errors import TableError
 from tclose.schema import Schema
 from tclose.stream.feeds.feed import Batch, Position
-from tclose.stream.feeds.parse import LONGEST, check_encoding, csv_header, csv_row, json_row, rows_of
+from tclose.stream.feeds.parse import LONGEST, check_encoding, csv_header, csv_rows, json_rows
 from tclose.stream.feeds.places import Run
 
 Format = Literal["jsonl", "csv"]
@@ -241,8 +241,7 @@ class LineInput:
 
     def _batch(self, lines: list[bytes], sizes: Sequence[int], ended: bool) -> Batch:
         schema, header = self._schema, self._header
-        parse = json_row if self._format == "jsonl" else lambda line: csv_row(line, header or [], schema)
-        rows, broken = rows_of(lines, parse)
+        rows, broken = json_rows(lines) if self._format == "jsonl" else csv_rows(lines, header or [], schema)
         ends, first = [self._offset], self._line
         for size in sizes:
             ends.append(ends[-1] + size)

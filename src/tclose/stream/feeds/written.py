@@ -30,7 +30,8 @@ def as_jsonl(released: Released, field: str, schema: Schema) -> bytes:
     """One JSON object a row. Sensitive numbers and dates that are read as numbers stay numbers; all else is text."""
     measured = {each.column for each in schema.sensitive if each.is_measured}
     columns = [_encoded(column, column.name in measured) for column in released.frame]
-    columns.append([f"{json.dumps(field)}: {number}" for number in released.classes.tolist()])
+    name = json.dumps(field)
+    columns.append([f"{name}: {number}" for number in released.classes.tolist()])
     return "".join(f"{{{', '.join(cells)}}}\n" for cells in zip(*columns, strict=True)).encode()
 
 
