@@ -125,6 +125,25 @@ class Liar(Mondrian):
         return Partition(np.arange(len(table)))
 
 
+@pytest.mark.filterwarnings("ignore::tclose.HighLossWarning")
+def test_columns_that_are_kept_count_as_in_a_release() -> None:
+    frame, _ = small_table()
+    frame = frame.with_columns(number=pl.int_range(len(frame)))
+    schema = Schema.from_dict({**KEYS, "keep": ["number"]})
+    (run,) = tclose.compare(frame, schema, methods=["mondrian"], t=["0.4"], queries=0).runs
+    with pytest.raises(tclose.InfeasibleError, match="columns of `keep`"):
+        tclose.anonymize(frame, with_t(schema, "0.4"), method="mondrian", seed=0)
+    assert "at t = 0.4 cannot be released: with the columns of `keep`" in (run.refused or "")
+    with pytest.raises(tclose.InfeasibleError, match="columns of `keep`"):
+        tclose.suggest(frame, schema, method="mondrian", t=["0.3", "0.4", "0.5"], queries=0)
+    unchecked = Schema.from_dict({**KEYS, "keep": ["number"], "keep_unchecked": True})
+    (run,) = tclose.compare(frame, unchecked, methods=["mondrian"], t=["0.4"], queries=0).runs
+    assert run.refused is None
+    alike = frame.with_columns(number=pl.lit(1))
+    (run,) = tclose.compare(alike, schema, methods=["mondrian"], t=["0.4"], queries=0).runs
+    assert run.refused is None
+
+
 def test_a_broken_promise_is_no_refusal() -> None:
     frame, schema = small_table()
     with pytest.raises(tclose.VerificationError, match="break"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,13 +11,13 @@ from numpy.typing import NDArray
 
 from tclose.algorithms import REGISTRY, Algorithm, find
 from tclose.attacks.crowd import crowd_alike, crowd_inside
-from tclose.attacks.definetti import Guesses, definetti, unlearned
+from tclose.attacks.definetti import Guesses, Learner, definetti, unlearned
 from tclose.attacks.linkage import Linkage, linkage
 from tclose.attacks.minimality import Minimality, minimality
 from tclose.attacks.reidentification import Reidentification, reidentification
 from tclose.attacks.similarity import Similarity, similarity
 from tclose.attacks.skewness import Skewness, skewness
-from tclose.distances import Product
+from tclose.attacks.values import by_value
 from tclose.encode import EncodedTable, encode_rows, select_rows
 from tclose.errors import SchemaError, TableError
 from tclose.frames import Source, read
@@ -29,7 +28,6 @@ from tclose.requirement import Requirement
 from tclose.schema import Schema
 
 Integers = NDArray[np.int64]
-Learner = Callable[[EncodedTable, Integers, int], Guesses]
 
 
 @dataclass(frozen=True)
@@ -143,6 +141,7 @@ def attack(
     source = read(df, schema.delimiter, schema.encoding)
     columns, rows = select_rows(source, schema)
     table = encode_rows(source, columns, rows, schema)
+    shown = by_value(table, source, columns, schema)
     everyone = (
         None
         if population is None
@@ -150,7 +149,7 @@ def attack(
     )
     raw = Classes.of(len(table), (columns[quasi.column] for quasi in schema.quasi)).labels
     alike = None if everyone is None else crowd_alike(everyone.keys, len(table), raw)
-    before = _expose(table, raw, limits, alike, unlearned)
+    before = _expose(shown, raw, limits, alike, unlearned)
     if release is None:
         return Attacks(before)
     method = None if isinstance(release, Release) else find(release)
@@ -161,7 +160,7 @@ def attack(
         raise TableError("The release has other rows than the table. Give the table it was made of.")
     labels = release.classes[rows]
     alike = None if everyone is None else crowd_inside(everyone.table, len(table), labels)
-    after = _expose(table, labels, limits, alike, definetti)
+    after = _expose(shown, labels, limits, alike, definetti)
     if not candidates:
         return Attacks(before, after)
     again = minimality(
@@ -179,8 +178,6 @@ def _expose(
     population = None if alike is None else np.maximum(alike, sizes)
     rises, sorts, guesses = {}, {}, {}
     for place, (domain, codes) in enumerate(zip(table.domains, table.codes, strict=True)):
-        if isinstance(domain.form, Product):
-            continue  # a joint is attacked by its columns
         tally = Tally.of(labels, codes, domain.size)
         rises[domain.column] = skewness(tally)
         sorts[domain.column] = similarity(domain.form, tally, limits.outliers, limits.narrow)

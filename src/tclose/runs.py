@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 import time as clock
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from tclose.algorithms import Algorithm
 from tclose.attacks.boxes import Boxes, shown_classes
-from tclose.attacks.definetti import Guesses, definetti, unlearned
+from tclose.attacks.definetti import Learner, definetti, unlearned
 from tclose.attacks.reidentification import reidentification
 from tclose.attacks.skewness import skewness
+from tclose.attacks.values import by_value
 from tclose.capable import check_capable
 from tclose.coded import CodedColumn
 from tclose.distances import Product
@@ -34,9 +37,9 @@ from tclose.released import Released
 from tclose.requirement import Requirement
 from tclose.schema import Schema
 from tclose.schema_toml import exact
+from tclose.verify import keep_failure
 
 Integers = NDArray[np.int64]
-Learner = Callable[[EncodedTable, Integers, int], Guesses]
 WARM_ROWS, WARM_SECONDS = 100, 20.0
 REFUSALS = (SchemaError, SizeError, InfeasibleError, MissingExtraError)
 ONE_CLASS = "Only one class holding the whole table was found, which is useless."
@@ -121,6 +124,8 @@ class Ground:
         Its quasi-identifiers and sensitive attributes as they are.
     table
         The same as arrays.
+    attacked
+        The same as attackers see it: `attacks.values`.
     seed
         For methods and queries.
     queries
@@ -131,6 +136,7 @@ class Ground:
     schema: Schema
     columns: Mapping[str, CodedColumn]
     table: EncodedTable
+    attacked: EncodedTable
     seed: int
     queries: int
 
@@ -138,13 +144,14 @@ class Ground:
     def of(cls, source: Source, schema: Schema, seed: int, queries: int) -> Ground:
         """Read the table once for all runs."""
         columns, rows = select_rows(source, schema)
-        return cls(source, schema, columns, encode_rows(source, columns, rows, schema), seed, queries)
+        table = encode_rows(source, columns, rows, schema)
+        return cls(source, schema, columns, table, by_value(table, source, columns, schema), seed, queries)
 
     @cached_property
     def before(self) -> Gains:
         """What attackers gain from the table as it stands."""
         names = (self.columns[quasi.column] for quasi in self.schema.quasi)
-        return gains(self.table, Classes.of(len(self.table), names).labels, unlearned)
+        return gains(self.attacked, Classes.of(len(self.table), names).labels, unlearned)
 
     def warm(self, algorithm: Algorithm, seconds: float | None) -> None:
         """Run it on some rows, so that a measured time is that of the method and not of loading it."""
@@ -176,6 +183,9 @@ class Ground:
             raise VerificationError(f"'{algorithm.name}' returned classes that break the requirement.")
         partition = or_start(partition, self.table.loss(partition.labels), known, self.table, requirement)
         labels = shown_classes(self.table, partition.labels)
+        if failure := self._keep_failure(labels, schema):
+            asked = "" if t is None else f" at t = {float(t):g}"
+            raise InfeasibleError(f"The classes found{asked} cannot be released: {failure}.")
         sizes = np.bincount(labels)
         run = Run(
             label(algorithm), t, schema.k,
@@ -184,7 +194,7 @@ class Ground:
             reached=self._reached(labels),
             classes=len(sizes),
             sizes=tuple(int(size) for size in np.quantile(sizes, [0, 0.25, 0.5, 0.75, 1], method="nearest")),
-            gains=gains(self.table, labels),
+            gains=gains(self.attacked, labels),
             seconds=seconds,
             stopped_early=bool(partition.facts.get("stopped_early")),
         )  # fmt: skip
@@ -199,6 +209,12 @@ class Ground:
         if run.classes == 1 and run.loss > 0:
             return Run(label(algorithm), t, schema.k, refused=ONE_CLASS)
         return run
+
+    def _keep_failure(self, labels: Integers, schema: Schema) -> str | None:
+        """See `verify`; labels are those of classes as they are shown."""
+        classes = CodedColumn(pl.Series("class", np.arange(int(labels.max()) + 1)), labels)
+        kept = (CodedColumn.of(self.source.column(name).gather(self.table.rows)) for name in schema.keep)
+        return keep_failure(len(self.table), chain([classes], kept), schema)
 
     def _query_error(self, labels: Integers) -> float | None:
         if not self.queries:
@@ -229,13 +245,15 @@ class Ground:
 
 
 def gains(table: EncodedTable, labels: Integers, learner: Learner = definetti) -> Gains:
-    """What attackers gain from classes 0, 1, 2, ... of a table; nothing without sensitive attributes but the risk."""
+    """What attackers gain from classes 0, 1, 2, ... of a table; nothing without sensitive attributes but the risk.
+
+    A learner that is worse than whoever says the most frequent value gains 0.
+    """
     rises, guesses = [0.0], [0.0]
     for place, (domain, codes) in enumerate(zip(table.domains, table.codes, strict=True)):
-        if not isinstance(domain.form, Product):  # a joint is attacked by its columns
-            rises.append(skewness(Tally.of(labels, codes, domain.size)).worst_rise)
-            found = learner(table, labels, place)
-            guesses.append(max(found.right, found.right_with_rows) - found.of_table)
+        rises.append(skewness(Tally.of(labels, codes, domain.size)).worst_rise)
+        found = learner(table, labels, place)
+        guesses.append(max(found.right, found.right_with_rows) - found.of_table)
     return Gains(max(rises), max(guesses), reidentification(np.bincount(labels)).prosecutor.largest)
 
 

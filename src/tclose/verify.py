@@ -6,7 +6,7 @@ rows are in one class if they agree on every released quasi-identifier.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain
@@ -120,18 +120,26 @@ def verify(source: Source, schema: Schema, show_values: bool = False) -> Measure
         failure = first_failure(measured.tallies[name], sensitive.l) if sensitive.l else None
         if failure:
             broken.append(f"l of '{name}': {failure}")
-    if schema.keep and not schema.keep_unchecked:
-        quasi = (columns[name] for name in schema.released_quasi)
-        kept = (CodedColumn.of(source.column(name)) for name in schema.keep)
-        least = int(Classes.of(source.n_rows, chain(quasi, kept)).sizes.min())
-        if least < schema.k:
-            broken.append(
-                f"with the columns of `keep` the smallest group has {least} rows and not {schema.k}; "
-                "make them quasi-identifiers, leave them out, or set keep_unchecked = true"
-            )
+    quasi = (columns[name] for name in schema.released_quasi)
+    kept = (CodedColumn.of(source.column(name)) for name in schema.keep)
+    if failure := keep_failure(source.n_rows, chain(quasi, kept), schema):
+        broken.append(failure)
     if broken:
         raise VerificationError("The table does not keep its promise: " + "; ".join(broken) + ".")
     return measured
+
+
+def keep_failure(n_rows: int, columns: Iterable[CodedColumn], schema: Schema) -> str | None:
+    """What is wrong with the columns of `keep`: together with what tells classes apart they must leave groups of k."""
+    if not schema.keep or schema.keep_unchecked:
+        return None
+    least = int(Classes.of(n_rows, columns).sizes.min())
+    if least >= schema.k:
+        return None
+    return (
+        f"with the columns of `keep` the smallest group has {least} rows and not {schema.k}; "
+        "make them quasi-identifiers, leave them out, or set keep_unchecked = true"
+    )
 
 
 def _released_columns(source: Source, schema: Schema) -> dict[str, CodedColumn]:

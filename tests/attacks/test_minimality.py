@@ -135,18 +135,39 @@ def test_a_table_without_release_cannot_be_attacked() -> None:
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_method_can_be_attacked(name: str) -> None:
-    columns = {"x": [1, 1, 2, 2, 3, 3, 4, 4], "s": [1, 2, 1, 2, 1, 2, 1, 2]}
-    quasi = {"x": {"kind": "numeric", "hierarchy": {"build": "intervals", "widths": [2]}}}
-    schema = Schema.from_dict({"k": 2, "quasi": quasi, "sensitive": {"s": {"distance": "ordered", "t": 0.5}}})
-    table = encode(read(pl.DataFrame(columns)), schema)
+    frame = pl.DataFrame({"x": [1, 1, 2, 2, 3, 3, 4, 4], "s": [1, 2, 1, 2, 1, 2, 1, 2]})
+    by_levels = {"x": {"kind": "numeric", "hierarchy": {"build": "intervals", "widths": [2]}}}
+    numbers, labels = {"x": {"kind": "numeric"}}, {"x": {"kind": "categorical"}}
+    close = {"s": {"distance": "ordered", "t": 0.5}}
+    wishes: list[dict[str, Any]] = [
+        {"quasi": by_levels, "sensitive": close},
+        {"quasi": labels, "sensitive": close, "recode": "suppress"},
+        {"quasi": numbers, "sensitive": {"s": {"distance": "equal", "l": {"frequency": 2}}}},
+        {"quasi": labels, "recode": "suppress"},
+    ]
     method: Algorithm = find(name)
+    schema = next(one for keys in wishes if is_capable(method, one := Schema.from_dict({"k": 2, **keys})))
+    table = encode(read(frame.select(*schema.columns)), schema)
+    found = minimality(table, Requirement.of(schema, table), method, candidates=6)
+    assert 0 <= found.kept <= found.candidates <= 6
+    assert found.gain.keys() == {each.column for each in schema.sensitive}
+    assert all(-1 <= gain <= 1 for gain in found.gain.values())
+
+
+def is_capable(method: Algorithm, schema: Schema) -> bool:
     try:
         check_capable(method, schema)
     except tclose.SchemaError:
-        pytest.skip("it does not take this schema")
-    found = minimality(table, Requirement.of(schema, table), method, candidates=6)
-    assert 0 <= found.kept <= found.candidates <= 6
-    assert -1 <= found.gain["s"] <= 1
+        return False
+    return True
+
+
+def test_without_sensitive_attributes_there_is_nothing_to_find() -> None:
+    frame = pl.DataFrame({"x": [1, 1, 2, 2]})
+    schema = Schema.from_dict({"k": 2, "quasi": {"x": {"kind": "numeric"}}})
+    found = tclose.attack(frame, schema, "mondrian", candidates=5).minimality
+    assert found is not None
+    assert (found.gain, found.candidates, found.kept) == ({}, 1, 1)
 
 
 @pytest.mark.filterwarnings("ignore::tclose.HighLossWarning")

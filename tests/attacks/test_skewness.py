@@ -19,6 +19,29 @@ from tests.oracles import attacks as oracle
 from tests.seeds import for_seeds
 
 
+def test_of_bins_the_values_are_attacked() -> None:
+    """The promise is on the bins, and released are the values: a class may be close and yet tell a value."""
+    rng = np.random.default_rng(1)
+    age = rng.integers(20, 60, 400)
+    low = np.where(age < 40, 1, rng.integers(2, 10, 400))
+    frame = pl.DataFrame({"age": age, "pay": np.where(np.arange(400) % 2, low, rng.integers(100, 200, 400))})
+    keys = {"k": 5, "quasi": {"age": {"kind": "numeric"}}}
+    for bins in ({"bins": 2}, {"edges": [50]}):
+        pay = {"distance": "ordered", "t": "0.2", **bins}
+        schema = Schema.from_dict({**keys, "sensitive": {"pay": pay}})
+        release = tclose.anonymize(frame, schema, method="mondrian", seed=1)
+        found = tclose.attack(frame, schema, release).after
+        assert found is not None
+        wanted = oracle.rises(release.classes.tolist(), frame["pay"].to_list())
+        worst = float(max(rise for rise, _ in wanted.values()))
+        assert found.skewness["pay"].worst_rise == pytest.approx(worst)
+        assert worst > 0.3
+        (run,) = tclose.compare(frame, schema, methods=["mondrian"], seed=1, queries=0).runs
+        assert run.gains.rise == pytest.approx(worst)
+        assert run.reached is not None
+        assert run.reached["pay"] <= 0.2  # of the bins
+
+
 @for_seeds(100)
 def test_rises_are_what_they_say(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -9,6 +9,7 @@ voters' register (`row_learner`). Both know the quasi-identifiers and the class 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -56,6 +57,10 @@ class Guesses:
     def as_dict(self) -> dict[str, float]:
         """As JSON has it."""
         return {**vars(self), "gain": self.gain, "gain_with_rows": self.gain_with_rows}
+
+
+# From a table, the class of each of its rows and the place of an attribute.
+Learner = Callable[[EncodedTable, NDArray[np.int64], int], Guesses]
 
 
 def definetti(table: EncodedTable, labels: NDArray[np.int64], place: int, seed: int = 0) -> Guesses:

@@ -166,7 +166,9 @@ def _deals(
 
     A line a candidate: for each row, the row whose values it gets.
     """
-    kinds = np.unique(np.stack(table.codes, axis=1), axis=0, return_inverse=True)[1].ravel()
+    kinds = np.zeros(len(table), np.int64)
+    for codes, domain in zip(table.codes, table.domains, strict=True):
+        kinds = np.unique(kinds * domain.size + codes, return_inverse=True)[1].ravel()
     counts = [np.bincount(kinds[rows]).tolist() for rows in classes]
     ways = prod(factorial(sum(count)) // prod(map(factorial, count)) for count in counts)
     deals = np.tile(np.arange(len(table)), (min(ways, candidates), 1))
