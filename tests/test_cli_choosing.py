@@ -69,6 +69,14 @@ def test_utility_tells_people_and_programs(run: Run, folder: Path) -> None:  # n
     assert f"{made['loss']:.4f}" in found.out
     assert "KL divergence of cubes, level 1" in found.out
     assert run(*asked[:-1], "none").code == 2
+    assert run(*asked[:-1], "9").code == 3
+    bare = asked[:-2]
+    assert run(*bare, "--weight", "age=1", "--json").json["loss"] == pytest.approx(told["loss_by_column"]["age"])
+    drawn = run(*bare, "--attributes", "1", "--selectivity", "0.5", "--json").json["queries"]
+    assert (drawn["attributes"], drawn["selectivity"]) == (1, 0.5)
+    assert run(*bare, "--weight", "age").code == 2
+    assert run(*bare, "--weight", "absent=1").code == 3
+    assert run(*bare, "--classifier").code == 2
 
 
 def test_anonymize_writes_a_report(run: Run, folder: Path) -> None:  # noqa: F811
@@ -113,6 +121,8 @@ def test_what_pdf_needs_is_looked_for_before_any_work(
         (*COMPARE, "--k", "1.5"),
         (*COMPARE, "-o", "no/such/folder.html"),
         (*COMPARE, "-o", "data.csv"),
+        (*COMPARE, "-o", "comparison.docx"),
+        (*ANONYMIZE, "--report", "report.txt"),
         (*SUGGEST, "--from", "0.5", "--to", "0.2"),
         (*SUGGEST, "--by", "hope"),
         (*SUGGEST, "--by", "queries"),

@@ -165,11 +165,17 @@ def test_options_are_in_the_name() -> None:
     assert [run.method for run in found.runs] == ["sabre-ak", "sabre-ak search_budget=True"]
 
 
+def test_what_is_asked_twice_is_run_once() -> None:
+    frame, schema = small_table()
+    found = tclose.compare(frame, schema, methods=["mondrian", "mondrian"], t=["0.4", "0.40"], k=[4, 4], queries=0)
+    assert len(found.runs) == 1
+
+
 def test_whoever_stops_it_gets_what_there_is() -> None:
     frame, schema = small_table()
     control = Control()
     control.end()
-    found = tclose.compare(frame, schema, methods=["mondrian"] * 30, queries=0, jobs=1, control=control)
+    found = tclose.compare(frame, schema, methods=["mondrian"], k=range(2, 32), queries=0, jobs=1, control=control)
     assert len(found.runs) == 30
     assert found.runs[-1].refused == STOPPED
 

@@ -111,10 +111,14 @@ def test_a_sweep_that_is_stopped_ends_with_what_it_has() -> None:
         tclose.suggest(frame, schema, method="mondrian", queries=0, control=control)
 
 
-def test_what_cannot_be_met_is_an_error() -> None:
+def test_what_cannot_be_met_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     frame, schema = small_table(3)
     with pytest.raises(tclose.InfeasibleError):
         tclose.suggest(frame, schema, method="mondrian", queries=0)
+    frame, schema = small_table()
+    monkeypatch.setattr("tclose.runs.Ground._query_error", lambda *_: None)
+    with pytest.raises(tclose.InfeasibleError, match="has the answer 0"):
+        tclose.suggest(frame, schema, method="mondrian", by="queries")
     with pytest.raises(tclose.SchemaError, match="three"):
         tclose.suggest(frame, schema, t=["0.1", "0.2"])
 
@@ -127,7 +131,10 @@ def test_grids_hold_their_ends() -> None:
 def test_the_words_say_what_the_numbers_say() -> None:
     found = samples.suggestion()
     assert found.t == Fraction("0.2")
-    assert verdict(found).startswith("t = 0.2 stands out.")
+    assert verdict(found) == (
+        "t = 0.2 stands out. Up to there a looser t lowers the loss by 0.400 for every 0.1, from 0.800 at t = 0.05 to "
+        "0.200; beyond it by only 0.017, to 0.150 at t = 0.5."
+    )
     stricter, looser = sides(found)
     assert "At t = 0.1, one step stricter: analysts lose 0.300 more" in stricter
     assert "10.0 points lower" in stricter

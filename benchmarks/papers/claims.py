@@ -166,7 +166,7 @@ def under_place(panel: str) -> Check:
 
 
 def smaller_loses_less(panel: str, methods: Sequence[str]) -> Check:
-    """Whether over all pairs of places, the smaller one has less more often than it has more."""
+    """Whether in two of three pairs of places the smaller one has less."""
 
     def check(curves: Curves) -> Outcome:
         met, told = [], []
@@ -174,7 +174,7 @@ def smaller_loses_less(panel: str, methods: Sequence[str]) -> Check:
             found = values(curves, panel, method)
             pairs = [(a, b) for place, a in enumerate(found) for b in found[place + 1 :]]
             less, more = sum(a < b for a, b in pairs), sum(a > b for a, b in pairs)
-            met.append(less > more)
+            met.append(3 * less >= 2 * len(pairs))
             told.append(f"{method}: the smaller has less in {less} pairs, more in {more}")
         return met, "; ".join(told)
 
@@ -316,5 +316,5 @@ CLAIMS = (
         below(("18a", "18b", "18c", "18d"), SABRE, RIVALS),
     ),
     Claim(19, "SABRE's loss goes up and down with the fanout.", ("19",), uneven("19", SABRE)),
-    Claim(19, "A smaller fanout tends to lose less.", ("19",), smaller_loses_less("19", SABRE)),
+    Claim(19, "A smaller fanout tends to lose less (in two of three pairs).", ("19",), smaller_loses_less("19", SABRE)),
 )

@@ -16,7 +16,7 @@ HEAD = """# Paper 004, section 6, anew
 
 The experiments of *SABRE* (Cao, Karras, Kalnis, Tan, 2011) on census data: figures 10 to 14 and 17 to 19; 15 and 16 are
 about streams. Every number and verdict below is computed from the data beside the pictures,
-`pictures/papers/figureN.json`; only what the paper says, and the section on what differs, are written by hand.
+`pictures/papers/figureN.json`; only what the paper says, and the two sections after the claims, are written by hand.
 
 ```
 {command}            measure all, and write data, pictures and this page; TCLOSE_ROWS sets the rows
@@ -128,8 +128,9 @@ def _summary(folder: Path) -> str:
         for table in tables
     ]
     intro = (
-        "A claim is taken apart into comparisons: of two methods at one place, or of one method at two neighbouring "
-        f"places. It holds if all of them do. That is so {', '.join(counts)}."
+        "A claim is taken apart into comparisons: of two methods at one place, of one method at two neighbouring "
+        "places, or of its whole curve with what is said of it (`benchmarks/papers/claims.py`). It holds if all of "
+        f"them do. That is so {', '.join(counts)}."
     )
     first = [each for each in told if each["headline"]]
     short = [

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tclose.errors import HighLossWarning as HighLossWarning
     from tclose.errors import InfeasibleError as InfeasibleError
     from tclose.errors import InferredSchemaWarning as InferredSchemaWarning
+    from tclose.errors import MeasureError as MeasureError
     from tclose.errors import MissingExtraError as MissingExtraError
     from tclose.errors import SchemaError as SchemaError
     from tclose.errors import SizeError as SizeError
@@ -44,7 +45,9 @@ _HOMES = {
     **dict.fromkeys(["attack", "Attacks"], "exposure"),
     **dict.fromkeys(["emd", "moves"], "distances"),
     **dict.fromkeys(["SchemaError", "TableError", "SizeError", "InfeasibleError", "VerificationError"], "errors"),
-    **dict.fromkeys(["MissingExtraError", "TcloseError", "HighLossWarning", "InferredSchemaWarning"], "errors"),
+    **dict.fromkeys(
+        ["MeasureError", "MissingExtraError", "TcloseError", "HighLossWarning", "InferredSchemaWarning"], "errors"
+    ),
     **dict.fromkeys(["compare", "Comparison"], "comparison"),
     **dict.fromkeys(["suggest", "Suggestion"], "suggestion"),
     "gap": "optimality",

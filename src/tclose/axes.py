@@ -206,6 +206,20 @@ class TreeAxis:
         share = counts[self.gaps] / max(int(counts[0]), 1)
         return np.append(share, 1.0) if self.missing and len(self.leaves) else share
 
+    @cached_property
+    def below(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first and last place below each node; no place lies between them below a node without any."""
+        n_nodes = len(self.hierarchy.parents)
+        first, last = np.full(n_nodes, len(self.leaves)), np.full(n_nodes, -1)
+        node, places = self.leaves, np.arange(len(self.leaves))
+        while len(node):
+            np.minimum.at(first, node, places)
+            np.maximum.at(last, node, places)
+            node = self.hierarchy.parents[node]
+            inner = node >= 0
+            node, places = node[inner], places[inner]
+        return first, last
+
     def cover(self, low: Places, high: Places) -> NDArray[np.int32]:
         """The lowest common ancestor of each span of places that are not missing."""
         node = self.leaves[low]

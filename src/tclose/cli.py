@@ -18,7 +18,7 @@ from tclose.cli_parts import (
     Json,
     SchemaOption,
     ShowValues,
-    check_pdf,
+    check_kind,
     check_targets,
     find_method,
     override,
@@ -116,7 +116,7 @@ def anonymize(
     algorithm = find_method(method, option or [])
     check_targets([data, schema], output, record, report)
     if report is not None:
-        check_pdf(report)
+        check_kind(report)
     settled = override(Schema.load(schema), k, t or [])
     with progress() as tell, stopped_by_interrupt() as control:
         release = anonymize(

@@ -37,7 +37,8 @@ SUGGEST = (
 UTILITY = (
     "[bold]Examples:[/bold]\n\n"
     "tclose utility patients.csv release.csv -s schema.toml\n\n"
-    "tclose utility patients.csv other-tool.csv -s schema.toml --queries 10000 --cubes 1,2 --json"
+    "tclose utility patients.csv other-tool.csv -s schema.toml --queries 10000 --cubes 1,2 --json\n\n"
+    "tclose utility patients.csv release.csv -s schema.toml --aligned --label diagnosis --classifier"
 )
 Page = Annotated[Path | None, typer.Option("--output", "-o", help="Where to write a page with charts: .html or .pdf.")]
 Seed = Annotated[int, typer.Option(min=0, help="For methods and queries.")]
@@ -114,7 +115,7 @@ def suggest(
     output: Page = None,
     json: Json = False,
 ) -> None:
-    """Sweep t, and suggest the one from which on a looser t helps analysts little.
+    """Sweep t, and suggest the one from which on a looser t helps analysts less than before.
 
     The suggestion is the knee of the curve of loss: it is advice by one criterion, not a proof.
     What attackers gain and analysts lose is shown for it, and on either side.
@@ -158,8 +159,21 @@ def utility(
         str | None, typer.Option(help="A column released as it is, for the classification metric.", show_default=False)
     ] = None,
     queries: Queries = 1000,
+    attributes: Annotated[
+        int | None, typer.Option(min=1, help="Quasi-identifiers a query asks about; 3 if not given.")
+    ] = None,
+    selectivity: Annotated[float, typer.Option(help="Share of the space that a query covers.")] = 0.1,
     cubes: Annotated[str | None, typer.Option(help="Levels of cubes to compare, parted by commas.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="For the queries.")] = 0,
+    weight: Annotated[
+        list[str] | None, typer.Option(help="Of a column in the loss, as column=2; may be repeated, others weigh 0.")
+    ] = None,
+    classifier: Annotated[
+        bool, typer.Option("--classifier", help="Train one for the label; needs the extra `utility`, and --aligned.")
+    ] = False,
+    aligned: Annotated[
+        bool, typer.Option("--aligned", help="The rows of the release stand in the order of the table.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="For queries and classifier.")] = 0,
     json: Json = False,
 ) -> None:
     """Tell what a release is still good for, beside the table it was made from.
@@ -171,13 +185,28 @@ def utility(
     from tclose.usefulness import utility
 
     levels = tuple(_size(each) for each in _parts(cubes))
-    found = utility(data, released, Schema.load(schema), label=label, queries=queries, cubes=levels, seed=seed)
+    if classifier and not (label and aligned):
+        raise typer.BadParameter("--classifier needs a --label, and rows that are --aligned with those of the table.")
+    weights = _weights(weight or [])
+    found = utility(
+        data, released, Schema.load(schema), label=label, weights=weights, queries=queries, attributes=attributes,
+        selectivity=selectivity, cubes=levels, classifier=classifier, aligned=aligned, seed=seed,
+    )  # fmt: skip
     if json:
         print(jsonlib.dumps(found.as_dict(), indent=2))
         return
     from tclose.show_choosing import show_utility
 
     show_utility(found)
+
+
+def _weights(settings: list[str]) -> dict[str, float] | None:
+    """By column, as given on the command line."""
+    try:
+        weights = {setting.rpartition("=")[0]: float(setting.rpartition("=")[2]) for setting in settings}
+    except ValueError:
+        raise typer.BadParameter("--weight: give it as column=2.") from None
+    return weights or None
 
 
 def _tell_page(output: Path | None) -> None:

@@ -50,13 +50,15 @@ def check_page(inputs: list[Path], output: Path | None) -> None:
     if output is None:
         return
     check_places([output])
-    check_pdf(output)
     if os.path.realpath(output) in {os.path.realpath(path) for path in inputs}:
         raise typer.BadParameter("the page would overwrite the table or the schema. Give it another name.")
+    check_kind(output)
 
 
-def check_pdf(page: Path) -> None:
-    """Find out before any work whether a page that is to be PDF cannot be."""
+def check_kind(page: Path) -> None:
+    """Refuse a page that is neither HTML nor PDF, or PDF where that cannot be made."""
+    if page.suffix.lower() not in (".html", ".htm", ".pdf"):
+        raise typer.BadParameter(f"'{page.name}': a page is .html or .pdf.")
     if page.suffix.lower() == ".pdf":
         from tclose.pages.pdf import load
 

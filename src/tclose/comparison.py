@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
@@ -13,6 +13,7 @@ from tclose.algorithms import Algorithm, find
 from tclose.errors import SchemaError
 from tclose.frames import read
 from tclose.partition import Control
+from tclose.pipeline import Listener
 from tclose.runs import Gains, Ground, Run, label, with_t
 from tclose.schema import Schema
 from tclose.schema_toml import exact
@@ -20,7 +21,6 @@ from tclose.schema_toml import exact
 METHODS = ("tight", "mondrian", "sabre-knn", "sabre-ak")
 STOPPED = "It was stopped before its turn came."
 OFTEN = 0.1  # seconds between two looks at whether to stop
-Listener = Callable[[str, float | None, float | None], None]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Comparison:
 
     @property
     def frontier(self) -> tuple[Run, ...]:
-        """Those runs than which none has both a smaller rise of beliefs and a smaller loss, by rise.
+        """Those runs that none beats, by rise: in rise of beliefs or in loss, while it is no worse in the other.
 
         Of two that are alike in both, the first.
         """
@@ -133,14 +133,15 @@ def compare(
     >>> [(run.method, float(run.t)) for run in found.done]
     [('mondrian', 0.3), ('mondrian', 0.5), ('sabre-ak', 0.3), ('sabre-ak', 0.5)]
     """
-    chosen = [find(method) for method in methods]
+    chosen = list(dict.fromkeys(map(find, methods)))
     if not chosen:
         raise SchemaError("There is nothing to compare. Name at least one method.")
-    asked: list[tuple[Fraction | None, Schema]] = [(exact(each, "compare", "t"), with_t(schema, each)) for each in t]
+    thresholds = dict.fromkeys(exact(each, "compare", "t") for each in t)
+    asked: list[tuple[Fraction | None, Schema]] = [(each, with_t(schema, each)) for each in thresholds]
     plans = [
         _Plan(algorithm, given, replace(one, k=size), Control(time))
         for algorithm in chosen
-        for size in k or (schema.k,)
+        for size in dict.fromkeys(k or (schema.k,))
         for given, one in asked or [(None, schema)]
     ]
     ground = Ground.of(read(df, schema.delimiter, schema.encoding), schema, seed, queries)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from tclose.pages.charts import (
@@ -83,7 +84,7 @@ def verdict(found: Comparison) -> str:
     """What came out, in words."""
     if not found.done:
         return "None of the runs led to a release. The reasons stand below."
-    groups: dict[tuple[object, int], list[Run]] = {}
+    groups: dict[tuple[Fraction | None, int], list[Run]] = {}
     for run in found.done:
         groups.setdefault((run.t, run.k), []).append(run)
     best = {key: min(runs, key=lambda run: run.loss) for key, runs in groups.items()}
@@ -95,7 +96,9 @@ def verdict(found: Comparison) -> str:
     everywhere = wins[first] == len(groups)
     where = "at every t and k asked" if everywhere else f"in {wins[first]} of {len(groups)} settings"
     words = [f"'{first}' loses least {where if len(groups) > 1 else ''}".rstrip() + "."]
-    shown = next(key for key in sorted(best, key=_strictness) if best[key].method == first)
+    middle = float(_middle(found) or 0)
+    own_settings = [key for key in best if best[key].method == first]
+    shown = min(own_settings, key=lambda key: (abs(float(key[0] or 0) - middle), key[1]))
     rivals = sorted((run for run in groups[shown] if run.method != first), key=lambda run: run.loss)
     if rivals:
         own = best[shown]
@@ -217,10 +220,9 @@ def _sizes(page: Page, found: Comparison) -> None:
 
 def _to_show(found: Comparison) -> tuple[list[Run], str]:
     """All runs, or if they are too many those at the middle t; and which they are."""
-    thresholds = sorted({run.t for run in found.done if run.t is not None})
-    if len(found.done) <= MOST_BOXES or not thresholds:
+    middle = _middle(found)
+    if len(found.done) <= MOST_BOXES or middle is None:
         return list(found.done[:MOST_BOXES]), ""
-    middle = thresholds[len(thresholds) // 2]
     chosen = [run for run in found.done if run.t == middle]
     return chosen[:MOST_BOXES], f" Shown for t = {float(middle):g}; the others are in the table below."
 
@@ -264,7 +266,7 @@ def _table(page: Page, found: Comparison) -> None:
             "" if run.query_error is None else f"{run.query_error:.1%}",
             f"{max((run.reached or {}).values(), default=0.0):.4f}", f"{run.classes:,}", f"{run.sizes[2]:,}",
             f"{100 * run.gains.rise:.1f}", f"{100 * run.gains.guess:.1f}", f"{run.gains.risk:.1%}",
-            f"{run.seconds:.2f}",
+            spent(run.seconds),
         )
         for run in found.done
     ]  # fmt: skip
@@ -277,8 +279,7 @@ def _methods(found: Comparison) -> list[str]:
 
 def _by_method(runs: Sequence[Run], found: Comparison) -> dict[str, list[Run]]:
     """Runs by method, those without any left out."""
-    names = [name for name in _methods(found) if any(run.method == name for run in found.done)]
-    grouped = {name: [run for run in runs if run.method == name] for name in names}
+    grouped = {name: [run for run in runs if run.method == name] for name in _methods(found)}
     return {name: own for name, own in grouped.items() if own}
 
 
@@ -307,10 +308,10 @@ def _name(run: Run) -> str:
     return f"{run.method}, {_asked(run)}"
 
 
-def _strictness(key: tuple[object, int]) -> tuple[float, int]:
-    """The middle of what was asked comes first, so that words tell of it: neither end is typical."""
-    t, k = key
-    return abs(float(t) - 0.2) if t is not None else 0.0, k  # type: ignore[arg-type]
+def _middle(found: Comparison) -> Fraction | None:
+    """The middle t, which stands for all where only one can be told of: neither end is typical."""
+    thresholds = sorted({run.t for run in found.done if run.t is not None})
+    return thresholds[len(thresholds) // 2] if thresholds else None
 
 
 def _points(share: float) -> str:
@@ -322,11 +323,12 @@ def _times(other: float, own: float) -> str:
 
 
 def _range(times: Sequence[float]) -> str:
-    least, most = _spent(min(times)), _spent(max(times))
+    least, most = spent(min(times)), spent(max(times))
     return f"{most} s" if least == most else f"{least} to {most} s"
 
 
-def _spent(seconds: float) -> str:
+def spent(seconds: float) -> str:
+    """Seconds, short ones with what counts of them."""
     if seconds < 0.001:
         return "0.001"
     return f"{seconds:.2g}" if seconds < 10 else f"{seconds:,.0f}"

@@ -197,7 +197,7 @@ class TreeCovers:
         found = np.array([self._span(label) for label in labels], np.int32).reshape(-1, 2)
         inner = (found[:, 0] >= 0) & (found[:, 1] < len(self.axis.leaves))
         nodes = self.axis.cover(found[inner, 0], found[inner, 1])
-        found[inner] = np.array(self._ranges, np.int32).T[nodes]
+        found[inner] = np.stack(self.axis.below, axis=1)[nodes]
         return found
 
     def _span(self, label: str | None) -> Span:
@@ -231,20 +231,10 @@ class TreeCovers:
         return [labels[place] for place in order], order
 
     @cached_property
-    def _ranges(self) -> tuple[list[int], list[int]]:
-        """The first and last place below each node."""
-        tree = self.axis.hierarchy
-        firsts, lasts = [len(self.axis.leaves)] * len(tree.labels), [-1] * len(tree.labels)
-        for place, node in enumerate(self.axis.leaves.tolist()):
-            firsts[node] = lasts[node] = place
-        for node, parent in reversed(list(enumerate(tree.parents.tolist()))[1:]):
-            firsts[parent], lasts[parent] = min(firsts[parent], firsts[node]), max(lasts[parent], lasts[node])
-        return firsts, lasts
-
-    @cached_property
     def _by_label(self) -> dict[str, Span]:
         found: dict[str, Span] = {}
-        for label, first, last in zip(self.axis.hierarchy.labels, *self._ranges, strict=True):
+        ends = (each.tolist() for each in self.axis.below)
+        for label, first, last in zip(self.axis.hierarchy.labels, *ends, strict=True):
             low, high = found.get(label, (first, last))
             found[label] = min(low, first), max(high, last)
         return {label: span for label, span in found.items() if span[1] >= 0}

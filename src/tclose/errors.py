@@ -49,6 +49,10 @@ class VerificationError(TcloseError):
     """A table does not keep the promise that was made for it."""
 
 
+class MeasureError(TcloseError, ValueError):
+    """A measure was asked for that the table does not have, such as a cube over more columns than there are."""
+
+
 class MissingExtraError(TcloseError):
     """An optional dependency is needed and absent."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,10 @@ from tclose.capable import check_capable
 from tclose.encode import EncodedTable, encode
 from tclose.errors import MissingExtraError, SchemaError, SizeError, VerificationError
 from tclose.partition import Control
-from tclose.pipeline import take_in
+from tclose.pipeline import Listener, take_in
 from tclose.requirement import Requirement
 from tclose.schema import Schema
 
-Listener = Callable[[str, float | None, float | None], None]
 ROUNDING = 1e-9  # sums of the same terms in another order
 SLACK = 1e-7  # what a bound in floats may be off
 

@@ -138,7 +138,7 @@ def _promise(page: Page, release: Release) -> None:
     if binned:
         page.text(f"For {_quoted(binned)} the promise is on bins of values, not on values inside one.", "soft")
     if "keep" in certificate.fields:
-        page.text(f"Columns that are kept as they are: {certificate['keep']}.", "soft")
+        page.text(f"Kept as they are: {_quoted(release.schema.keep)}. {certificate['keep'].capitalize()}.", "soft")
 
 
 def _risks(page: Page, before: Exposure, after: Exposure) -> None:
@@ -268,16 +268,22 @@ def _sizes(page: Page, release: Release) -> None:
     page.heading("Sizes of classes")
     sizes, k = release.measured.grouped.sizes, release.schema.k
     entries, low = [], k
+    while 2 * low <= int(sizes.min()):
+        low *= 2
     while low <= int(sizes.max()):
         high = 2 * low
         inside = (sizes >= low) & (sizes < high)
         share = float(sizes[inside].sum() / sizes.sum())
-        name = f"{low:,} rows" if high == low + 1 else f"{low:,} to {high - 1:,} rows"
+        name = _rows(low) if high == low + 1 else f"{low:,} to {_rows(high - 1)}"
         entries.append(Bar(name, 100 * share, f"{share:.1%}, in {int(inside.sum()):,} classes"))
         low = high
     drawing = Drawing(WIDTH, bars_height(len(entries)))
     bars(drawing, Axis("percent of all rows", nice_ticks(0.0, max(entry.value for entry in entries), 5)), entries)
     page.figure(drawing.svg("Rows by the size of their class", inside=True), "Rows by the size of their class.")
+
+
+def _rows(number: int) -> str:
+    return "1 row" if number == 1 else f"{number:,} rows"
 
 
 def _learned(found: Exposure, name: str) -> float:

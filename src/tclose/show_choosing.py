@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tclose.comparison import Comparison
+from tclose.comparison_page import spent
 from tclose.comparison_page import verdict as verdict_of_comparison
 from tclose.runs import Run
 from tclose.suggestion import Suggestion
@@ -79,6 +80,9 @@ def _measures(found: Utility) -> Iterator[tuple[str, str]]:
         yield f"KL divergence of cubes, level {level}", f"{divergence:.4f}"
     if found.classification is not None:
         yield "rows without the label of their class", f"{found.classification:.1%}"
+    if found.classifier is not None:
+        learned = found.classifier
+        yield "classifier right, trained on it", f"{learned.released:.1%} (on the original {learned.original:.1%})"
 
 
 def _table(first: str, caption: str) -> Table:
@@ -93,7 +97,7 @@ def _numbers(run: Run) -> list[str]:
     return [
         str(run.k), "" if run.t is None else f"{float(run.t):g}", f"{run.loss:.4f}",
         "" if run.query_error is None else f"{run.query_error:.0%}", f"{run.gains.rise:.0%}",
-        f"{run.gains.guess:.0%}", f"{run.gains.risk:.1%}", f"{run.classes:,}", f"{run.seconds:.1f}",
+        f"{run.gains.guess:.0%}", f"{run.gains.risk:.1%}", f"{run.classes:,}", spent(run.seconds),
     ]  # fmt: skip
 
 

@@ -1,8 +1,8 @@
-"""suggest: sweep t, and find the one from which on a looser t helps analysts little."""
+"""suggest: sweep t, and find the one from which on a looser t helps analysts less than before."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from tclose.algorithms.tight import Tight
 from tclose.errors import InfeasibleError, SchemaError
 from tclose.frames import read
 from tclose.partition import Control, Partition
+from tclose.pipeline import Listener
 from tclose.runs import Gains, Ground, Run, label, with_t
 from tclose.schema import Schema
 from tclose.schema_toml import exact
@@ -22,7 +23,6 @@ GRID = tuple(
 )  # fmt: skip
 MARGIN = 0.05  # how far, both axes being of length 1, a knee must lie below the chord
 LEAST_FALL = 0.01  # of a curve that is worth looking at
-Listener = Callable[[str, float | None, float | None], None]
 Curve = Literal["loss", "queries"]
 
 
@@ -174,19 +174,22 @@ def suggest(
         listen(None, None)
         control.begin(time, listen)
         run, known = ground.run(algorithm, one, each, control, known)
+        if by == "queries" and run.query_error is None:
+            raise InfeasibleError("Every COUNT query drawn has the answer 0. Ask more of them, or sweep by loss.")
         runs.append(run)
         control.begin(None, listen)  # from here on only whoever asked to stop makes it stop
         if control.stop:
             break
     if len(runs) < 3:
         raise InfeasibleError("It was stopped before there was a curve. Allow more time, or sweep fewer t.")
-    knee, depth = find_knee([(float(run.t or 0), _height(run, by)) for run in runs])
+    knee, depth = find_knee([(float(run.t or 0), height(run, by)) for run in runs])
     return Suggestion(
         len(ground.table), label(algorithm), schema.k, column, by, tuple(runs), knee, depth, ground.before
     )
 
 
-def _height(run: Run, by: Curve) -> float:
+def height(run: Run, by: Curve) -> float:
+    """Of the curve, at this run."""
     return run.loss if by == "loss" else run.query_error or 0.0
 
 

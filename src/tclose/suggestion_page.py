@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tclose.pages.charts import Axis, Line, chart, nice_ticks
 from tclose.pages.page import Page
 from tclose.pages.svg import Drawing
 from tclose.runs import Run
-
-if TYPE_CHECKING:
-    from tclose.suggestion import Suggestion
+from tclose.suggestion import Suggestion, height
 
 WIDTH, HEIGHT = 940.0, 360.0
 HEADER = ("", "t", "loss", "query error", "rise", "guess", "risk", "classes")
@@ -50,7 +46,7 @@ def verdict(found: Suggestion) -> str:
     first, last = found.runs[0], found.runs[-1]
     what = "the loss" if found.by == "loss" else "the median error of queries"
     if found.knee is None:
-        if _height(first, found) - _height(last, found) <= 0:
+        if height(first, found.by) - height(last, found.by) <= 0:
             how = f"{what} does not fall from t = {_t(first)} to {_t(last)}"
         else:
             how = (
@@ -63,8 +59,9 @@ def verdict(found: Suggestion) -> str:
         )
     knee = found.runs[found.knee]
     return (
-        f"t = {_t(knee)} stands out. Up to there a looser t lowers {what} quickly, from {_told(first, found)} at "
-        f"t = {_t(first)} to {_told(knee, found)}; beyond it, only to {_told(last, found)} at t = {_t(last)}."
+        f"t = {_t(knee)} stands out. Up to there a looser t lowers {what} by {_fall(first, knee, found)} for every "
+        f"0.1, from {_told(first, found)} at t = {_t(first)} to {_told(knee, found)}; beyond it by only "
+        f"{_fall(knee, last, found)}, to {_told(last, found)} at t = {_t(last)}."
     )
 
 
@@ -204,12 +201,14 @@ def _row(run: Run) -> list[str]:
     ]  # fmt: skip
 
 
-def _height(run: Run, found: Suggestion) -> float:
-    return run.loss if found.by == "loss" else run.query_error or 0.0
-
-
 def _told(run: Run, found: Suggestion) -> str:
     return f"{run.loss:.3f}" if found.by == "loss" else f"{run.query_error or 0.0:.1%}"
+
+
+def _fall(strict: Run, loose: Run, found: Suggestion) -> str:
+    """How much the curve falls for every 0.1 of t."""
+    fall = (height(strict, found.by) - height(loose, found.by)) / float((loose.t or 0) - (strict.t or 0)) / 10
+    return f"{fall:.3f}" if found.by == "loss" else f"{100 * fall:.1f} points"
 
 
 def _t(run: Run) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
+from tclose.errors import MeasureError
 from tclose.metrics.class_size import average_class_size
 from tclose.metrics.classification import classification_metric
 from tclose.metrics.classifier import Accuracy, classifier_accuracy
@@ -131,7 +132,7 @@ def utility(
     """
     read = beside(original, released, schema, aligned=aligned)
     if classifier and label is None:
-        raise ValueError("A classifier needs a label: name a column that is released as it is.")
+        raise MeasureError("A classifier needs a label: name a column that is released as it is.")
     return Utility(
         rows=len(read.table),
         suppressed_rows=read.n_suppressed,
@@ -159,5 +160,5 @@ def beside(original: Any, released: Any, schema: Schema | None = None, *, aligne
         classes = released.classes[released.classes >= 0]
         return read_release(original, released.aligned(), schema or released.schema, aligned=True, classes=classes)
     if schema is None:
-        raise ValueError("Give the schema of the original: only a Release brings its own.")
+        raise MeasureError("Give the schema of the original: only a Release brings its own.")
     return read_release(original, released, schema, aligned=aligned)

@@ -294,6 +294,20 @@ def test_a_group_that_is_gone_is_told_from_rounding() -> None:
     assert told.sum() == pytest.approx(100)
 
 
+@pytest.mark.parametrize("span", [10**7, 10**9])
+def test_cells_with_next_to_nothing_are_told_as_well(span: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the rows are hidden, and lie so thinly that beside an exact row nothing would be left of them."""
+    rng = np.random.default_rng(1)
+    schema = Schema.from_dict({"k": 1, "quasi": {"a": {"kind": "numeric"}, "b": {"kind": "numeric"}}})
+    table = pl.DataFrame({"a": rng.integers(0, span, 60), "b": rng.integers(0, span, 60)})
+    is_hidden = pl.int_range(60) % 2 == 0
+    shown = table.select(pl.when(is_hidden).then(pl.lit("*")).otherwise(pl.all().cast(pl.String)).name.keep())
+    read = read_release(table, shown, schema)
+    held = cube_divergence(read, 2)
+    monkeypatch.setattr(cubes, "MOST_CELLS", 0)
+    assert held == pytest.approx(cube_divergence(read, 2), rel=1e-9)
+
+
 def test_a_cube_of_too_many_lines() -> None:
     with pytest.raises(ValueError, match="0 to 4"):
         cube_divergence(random_case(1, names=("age", "pay", "zip", "job")).read, 5)

@@ -55,6 +55,11 @@ class Browser:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.ask("POST", "goog/cdp/execute", cmd="Emulation.setEmulatedMedia", params={"features": features})
 
+    def wide(self, pixels: int) -> None:
+        """Take a screen of this width."""
+        size = {"width": pixels, "height": 1400, "deviceScaleFactor": 1, "mobile": pixels < 600}
+        self.ask("POST", "goog/cdp/execute", cmd="Emulation.setDeviceMetricsOverride", params=size)
+
     def requests(self) -> list[str]:
         """The addresses that were asked for."""
         told = [json.loads(entry["message"])["message"] for entry in self.log("performance")]

@@ -94,6 +94,25 @@ def test_a_page_is_legible_in_light_and_in_dark(name: str, browser: Browser, tmp
     browser.colours("light")
 
 
+@pytest.mark.parametrize("name", ["comparison", "suggestion", "report"])
+def test_a_page_is_legible_on_a_telephone(name: str, browser: Browser, tmp_path: Path) -> None:
+    """Charts keep their size and can be shifted; the page itself is as wide as the screen."""
+    path = tmp_path / f"{name}.html"
+    path.write_text(samples.pages()[name], encoding="utf-8")
+    browser.wide(390)
+    try:
+        browser.open(path)
+        wide, screen = browser.run("return [document.documentElement.scrollWidth, innerWidth]")
+        assert (wide, screen) == (390, 390)
+        least = browser.run(
+            "return Math.min(...[...document.querySelectorAll('svg')].map(each =>"
+            " 13 * each.getBoundingClientRect().width / each.viewBox.baseVal.width))"
+        )
+        assert least >= 9
+    finally:
+        browser.wide(1100)
+
+
 def test_a_request_would_be_noticed(browser: Browser, tmp_path: Path) -> None:
     """The tests above can fail: a page that asks for something is seen to."""
     path = tmp_path / "asking.html"

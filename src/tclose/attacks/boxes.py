@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.axes import Axis, SpanAxis, TreeAxis
+from tclose.axes import Axis, SpanAxis
 from tclose.encode import EncodedTable
 
 Places = NDArray[np.int32]
@@ -61,25 +61,11 @@ def _fitting(axis: Axis, low: Places, high: Places) -> tuple[NDArray[np.int64], 
         starts, stops = _runs(axis.low_labels), _runs(axis.high_labels)
         first = starts[np.searchsorted(starts, low, side="right") - 1]
         return first, np.append(stops[1:], len(axis.highs))[np.searchsorted(stops, high, side="right") - 1] - 1
-    begin, end = _leaves_below(axis)
     node = axis.cover(low, high)
-    return begin[node], end[node]
+    first, last = axis.below
+    return first[node], last[node]
 
 
 def _runs(labels: NDArray[np.object_]) -> NDArray[np.int64]:
     """Where each run of equal labels begins."""
     return np.flatnonzero(np.append(True, labels[1:] != labels[:-1]))
-
-
-def _leaves_below(axis: TreeAxis) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first and last place below each node."""
-    n_nodes = len(axis.hierarchy.parents)
-    begin, end = np.full(n_nodes, len(axis.leaves)), np.full(n_nodes, -1)
-    node, places = axis.leaves.copy(), np.arange(len(axis.leaves))
-    while len(node):
-        np.minimum.at(begin, node, places)
-        np.maximum.at(end, node, places)
-        node = axis.hierarchy.parents[node]
-        below = node >= 0
-        node, places = node[below], places[below]
-    return begin, end

@@ -42,7 +42,7 @@ class Points:
 
 
 @dataclass(frozen=True, eq=False)
-class Boxes:
+class CellBoxes:
     """The classes of the release.
 
     Attributes
@@ -93,7 +93,7 @@ def points_of(released: Released) -> Points:
     return Points(np.array(ranks, np.int32), values, weights)
 
 
-def boxes_of(released: Released) -> Boxes:
+def boxes_of(released: Released) -> CellBoxes:
     """The classes of the release."""
     axes, spans = released.table.axes, released.spans
     starts = [cells(axis)[low] for axis, (low, _) in zip(axes, spans, strict=True)]
@@ -102,7 +102,7 @@ def boxes_of(released: Released) -> Boxes:
         Tally.of(released.labels, codes.astype(np.int32), int(codes.max()) + 1)
         for codes in _or_one(released.codes, len(released.labels))
     )
-    return Boxes(np.array(starts, np.float64), np.array(stops, np.float64), tuple(tallies))
+    return CellBoxes(np.array(starts, np.float64), np.array(stops, np.float64), tuple(tallies))
 
 
 def _or_one(codes: Sequence[NDArray[np.int32]], n_rows: int) -> list[Integers]:

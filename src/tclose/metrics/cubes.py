@@ -7,14 +7,15 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.metrics.boxes import Boxes, Points, boxes_of, points_of
+from tclose.errors import MeasureError
+from tclose.metrics.boxes import CellBoxes, Points, boxes_of, points_of
 from tclose.metrics.queries import Queries, estimated_answers
 from tclose.released import Released
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 MOST_CELLS = 1 << 23  # of a cube that is held as a whole
-NEAR_NOTHING = 1e-6  # rows in a cell
+NEAR_NOTHING = 1e-6  # rows in a cell, below which sums over all rows are too coarse
 
 
 def cube_divergence(released: Released, level: int = 2) -> float:
@@ -46,18 +47,18 @@ def cube_divergence(released: Released, level: int = 2) -> float:
     """
     n_quasi = len(released.table.axes)
     if not 0 <= level <= n_quasi:
-        raise ValueError(f"A cube can have 0 to {n_quasi} quasi-identifiers, not {level}.")
+        raise MeasureError(f"A cube can have 0 to {n_quasi} quasi-identifiers, not {level}.")
     points, boxes = points_of(released), boxes_of(released)
     sensitive = range(n_quasi, len(points.values))
     cubes = [(*quasi, last) for quasi in combinations(range(n_quasi), level) for last in sensitive]
     return float(np.mean([_divergence(points, boxes, lines) for lines in cubes]))
 
 
-def _divergence(points: Points, boxes: Boxes, lines: tuple[int, ...]) -> float:
+def _divergence(points: Points, boxes: CellBoxes, lines: tuple[int, ...]) -> float:
     """The KL divergence of the cube over these lines; that of a sensitive attribute is the last."""
     shape = tuple(len(points.values[line]) for line in lines)
     if np.prod(shape, dtype=np.float64) > 2.0**62:
-        raise ValueError("A cube of so many cells cannot be counted. Take a lower level.")
+        raise MeasureError("A cube of so many cells cannot be counted. Take a lower level.")
     keys = np.ravel_multi_index(tuple(points.ranks[list(lines)]), shape)
     found, back = np.unique(keys, return_inverse=True)
     before = np.bincount(back, weights=points.weights)
@@ -68,13 +69,13 @@ def _divergence(points: Points, boxes: Boxes, lines: tuple[int, ...]) -> float:
         return max(float(np.sum(a * np.log(a / b))), 0.0)
 
 
-def _asked(points: Points, boxes: Boxes, lines: tuple[int, ...], cells: Integers) -> Floats:
+def _asked(points: Points, boxes: CellBoxes, lines: tuple[int, ...], cells: Integers) -> Floats:
     """What the release tells of each cell, a column of `cells`: a query each."""
     lows = np.stack([points.values[line][ranks] for line, ranks in zip(lines, cells, strict=True)], axis=1)
     return estimated_answers(boxes, Queries(np.tile(np.array(lines, np.int64), (len(lows), 1)), lows, lows + 1))
 
 
-def _filled(points: Points, boxes: Boxes, lines: tuple[int, ...], cells: Integers) -> Floats:
+def _filled(points: Points, boxes: CellBoxes, lines: tuple[int, ...], cells: Integers) -> Floats:
     """The same from the whole cube, into which all classes are filled at once."""
     tally, quasi = boxes.tallies[lines[-1] - len(boxes.starts)], lines[:-1]
     values = [points.values[line] for line in quasi]
@@ -86,8 +87,9 @@ def _filled(points: Points, boxes: Boxes, lines: tuple[int, ...], cells: Integer
         density /= (boxes.stops[line] - boxes.starts[line])[tally.owner]
     shape = (*(len(each) + 1 for each in values), len(points.values[lines[-1]]))
     told: Floats = _sums(shape, lows, highs, codes, density)[tuple(cells)]
-    if told.min() < NEAR_NOTHING:  # nothing, or rounding: the number of boxes tells
-        told[_sums(shape, lows, highs, codes, np.ones(len(density)))[tuple(cells)] < 0.5] = 0
+    doubtful = told < NEAR_NOTHING  # what sums of the rest have rounded off may be all of it
+    if doubtful.any():
+        told[doubtful] = _asked(points, boxes, lines, cells[:, doubtful])
     return told
 
 

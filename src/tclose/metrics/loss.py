@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tclose.errors import MeasureError
 from tclose.released import Released
 
 
@@ -57,9 +58,9 @@ def _shares(released: Released, weights: Mapping[str, float] | None) -> list[flo
     columns = [quasi.column for quasi in released.schema.quasi]
     unknown = [name for name in weights if name not in columns]
     if unknown:
-        raise ValueError(f"Not quasi-identifiers: {', '.join(unknown)}. Weigh some of: {', '.join(columns)}.")
+        raise MeasureError(f"Not quasi-identifiers: {', '.join(unknown)}. Weigh some of: {', '.join(columns)}.")
     total = float(sum(weights.values()))
     if any(weight < 0 for weight in weights.values()) or not total > 0:
-        raise ValueError("Weights must be 0 or more, and some above 0.")
+        raise MeasureError("Weights must be 0 or more, and some above 0.")
     of_column = {column: sum(axis.weight for axis in axes if axis.column == column) for column in columns}
     return [weights.get(axis.column, 0) / total * axis.weight / of_column[axis.column] for axis in axes]

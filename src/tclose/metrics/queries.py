@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.errors import MeasureError
 from tclose.kernels.counting import count_boxes, count_points
-from tclose.metrics.boxes import Boxes, Points, boxes_of, lengths, points_of
+from tclose.metrics.boxes import CellBoxes, Points, boxes_of, lengths, points_of
 from tclose.released import Released
 
 Floats = NDArray[np.float64]
@@ -113,9 +114,9 @@ def draw_queries(released: Released, n: int, attributes: int, selectivity: float
     """
     n_quasi, n_sensitive = len(released.table.axes), len(released.codes)
     if not 1 <= attributes <= n_quasi:
-        raise ValueError(f"A query can ask about 1 to {n_quasi} quasi-identifiers, not {attributes}.")
+        raise MeasureError(f"A query can ask about 1 to {n_quasi} quasi-identifiers, not {attributes}.")
     if not 0 < selectivity <= 1:
-        raise ValueError(f"The selectivity must be above 0 and at most 1, and is {selectivity:g}.")
+        raise MeasureError(f"The selectivity must be above 0 and at most 1, and is {selectivity:g}.")
     lines = np.argsort(rng.random((n, n_quasi)), axis=1)[:, :attributes]
     lines = np.column_stack([lines, n_quasi + rng.integers(0, max(n_sensitive, 1), n)])
     whole = np.maximum(lengths(released), 1)[lines]
@@ -138,7 +139,7 @@ def precise_answers(points: Points, queries: Queries) -> Integers:
     return _in_pieces(len(lows), count).astype(np.int64)
 
 
-def estimated_answers(boxes: Boxes, queries: Queries) -> Floats:
+def estimated_answers(boxes: CellBoxes, queries: Queries) -> Floats:
     """The answer of the release to each query, rows taken to lie evenly in what their class covers."""
     estimates = np.zeros(len(queries.lines))
     for place, tally in enumerate(boxes.tallies):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-LIGHT = "--tc-back:#fff;--tc-ink:#1f2328;--tc-soft:#59636e;--tc-line:#d5dae0;--tc-tint:#f4f6f8;--tc-bad:#b3261e"
-DARK = "--tc-back:#12161c;--tc-ink:#e6e9ee;--tc-soft:#a3adb9;--tc-line:#3a424c;--tc-tint:#1c232c;--tc-bad:#ff9a8f"
+LIGHT = "--tc-back:#fff;--tc-ink:#1f2328;--tc-soft:#59636e;--tc-line:#d5dae0;--tc-tint:#f4f6f8"
+DARK = "--tc-back:#12161c;--tc-ink:#e6e9ee;--tc-soft:#a3adb9;--tc-line:#3a424c;--tc-tint:#1c232c"
 
 # Every rule begins with .tclose, so that a notebook around it stays as it is.
 STYLE = (
@@ -18,10 +18,9 @@ STYLE = (
 .tclose *{box-sizing:border-box}
 .tclose h1{font-size:1.75rem;line-height:1.25;margin:0 0 .5rem}.tclose h2{font-size:1.22rem;margin:2.6rem 0 .5rem}
 .tclose p,.tclose li{max-width:46rem}.tclose .lead{font-size:1.12rem}.tclose .soft{color:var(--tc-soft)}
-.tclose .bad{color:var(--tc-bad)}
 .tclose figure{margin:1rem 0 1.6rem;overflow-x:auto}
 .tclose figcaption{color:var(--tc-soft);font-size:.9rem;max-width:46rem;margin-top:.3rem}
-.tclose svg{max-width:100%;height:auto;display:block}
+.tclose svg{width:100%;min-width:44rem;max-width:940px;height:auto;display:block}
 .tclose .scroll{overflow-x:auto;margin:.8rem 0}
 .tclose table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.92rem;background:none;color:inherit}
 .tclose th,.tclose td{padding:.32rem 1.1rem .32rem 0;text-align:right;border:0;white-space:nowrap;
@@ -33,11 +32,10 @@ border-bottom:1px solid var(--tc-line);background:none;color:inherit}
 .tclose tr.best td{font-weight:600}
 .tclose .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.8rem;margin:1.3rem 0}
 .tclose .tile{background:var(--tc-tint);border-radius:8px;padding:.7rem 1rem}
-.tclose .tile span{display:block;line-height:1.35}
 .tclose .tile b{display:block;font-size:1.4rem;line-height:1.3}
-.tclose .tile span{color:var(--tc-soft);font-size:.86rem}
+.tclose .tile span{display:block;line-height:1.35;color:var(--tc-soft);font-size:.86rem}
 @media print{.tclose{font-size:11pt}.tclose .tiles{display:flex}.tclose .tile{flex:1}
-.tclose figure,.tclose tr,.tclose .tile{break-inside:avoid}
+.tclose svg{min-width:0}.tclose figure,.tclose tr,.tclose .tile{break-inside:avoid}
 .tclose h2{break-after:avoid}.tclose .scroll,.tclose figure{overflow:visible}
 .tclose table{font-size:8.5pt}.tclose th,.tclose td{padding-right:.6rem;white-space:normal}}
 """
@@ -66,7 +64,7 @@ class Page:
         self.parts.append(f"<h2>{escape(words)}</h2>")
 
     def text(self, words: str, kind: str = "") -> None:
-        """A paragraph; `kind` may be lead, soft or bad."""
+        """A paragraph; `kind` may be lead or soft."""
         self.parts.append(f'<p class="{kind}">{_prose(words)}</p>' if kind else f"<p>{_prose(words)}</p>")
 
     def points(self, entries: Sequence[str]) -> None:

@@ -39,7 +39,7 @@ def svg_style() -> str:
         ".tc text{font:13px system-ui,sans-serif;fill:currentColor}.tc .b{font-weight:600}"
         ".tc .f{fill:currentColor}.tc .s{fill:none;stroke:currentColor;stroke-width:1.1}.tc .t{fill-opacity:.05}"
         ".tc .m{fill-opacity:.22}.tc .shade0{fill-opacity:0}.tc .shade1{fill-opacity:.25}.tc .shade2{fill-opacity:.55}"
-        ".tc .shade3{fill-opacity:.95}.tc .halo{paint-order:stroke;stroke:var(--tc-back,#fff);stroke-width:3px}"
+        ".tc .shade3{fill-opacity:.95}"
         f"{rules(0)}@media screen and (prefers-color-scheme:dark){{{rules(1)}}}"
     )
 
