@@ -92,6 +92,11 @@ CheckedRejected = Annotated[
     Path | None, typer.Option("--rejected", exists=True, dir_okay=False, help="What --rejected named.")
 ]
 
+CheckedCheckpoint = Annotated[
+    Path | None,
+    typer.Option("--checkpoint", exists=True, dir_okay=False, help="Needed if a file of a folder came late."),
+]
+
 STREAM = (
     "[bold]Examples:[/bold]\n\n"
     "tclose stream -s schema.toml --window 20000 --step 5000 < in.jsonl > out.jsonl\n\n"
@@ -170,6 +175,7 @@ def stream_check(
     certificates: CheckedCertificates,
     ledger: CheckedLedger,
     rejected: CheckedRejected = None,
+    checkpoint: CheckedCheckpoint = None,
     format: Format = None,
     class_field: ClassField = "class",
     k: K = None,
@@ -190,7 +196,7 @@ def stream_check(
         settled_format = format_of(format, input, output)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    counts = replay_files(settled, window, input, output, beside, settled_format, class_field)
+    counts = replay_files(settled, window, input, output, beside, settled_format, class_field, checkpoint)
     if json:
         print(jsonlib.dumps(counts, indent=2))
     else:

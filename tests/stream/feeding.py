@@ -105,13 +105,15 @@ def objects(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
-def check(folder: Path, n_lines: int, output: str = "out.jsonl", source: str = "in.jsonl") -> dict[str, int]:
+def check(
+    folder: Path, n_lines: int, output: str = "out.jsonl", source: str = "in.jsonl", checkpoint: Path | None = None
+) -> dict[str, int]:
     """Every line came out once, and every class keeps its promise."""
     where = targets(folder, output)
     beside = {"certificates": where.certificates, "ledger": where.ledger, "rejected": where.rejected}
     assert where.output is not None
     format: Any = "csv" if source.endswith("csv") else "jsonl"
-    counts = replay_files(schema(), WINDOW, folder / source, where.output, beside, format, "class")
+    counts = replay_files(schema(), WINDOW, folder / source, where.output, beside, format, "class", checkpoint)
     assert counts["rows"] == n_lines
     assert counts["released"] + counts["withheld"] + counts["rejected"] == n_lines
     return counts

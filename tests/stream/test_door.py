@@ -37,7 +37,7 @@ ROWS = st.one_of(
 )
 
 
-def one_by_one(rows: list[dict[str, Any]]) -> door.Batch:
+def one_by_one(rows: list[dict[str, Any]]) -> door.Opened:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(door, "_texts_at_once", lambda _name, _cells: None)
         return door.opened(rows, SCHEMA, {})

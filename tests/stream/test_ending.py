@@ -6,12 +6,12 @@ import numpy as np
 
 from tclose.encode import encode
 from tclose.frames import read
-from tclose.stream.ending import Ending, end
+from tclose.stream.ending import Settlement, end
 from tclose.stream.windows import NOWHERE, Forming
 from tests.stream.streams import Halves, frame_of, schema_of
 
 
-def ended(out: list[int], kept: list[list[int]], late: list[int], t: str = "0.1", k: int = 2) -> Ending:
+def ended(out: list[int], kept: list[list[int]], late: list[int], t: str = "0.1", k: int = 2) -> Settlement:
     """A window of rows that are out, classes kept back, and late rows: their sensitive values, of 0 to 3."""
     values = [*out, *(value for group in kept for value in group), *late]
     schema = schema_of([t], k)

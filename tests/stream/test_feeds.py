@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from tclose.errors import MissingExtraError, SchemaError, TableError, VerificationError
 from tclose.stream.feeds import Ending, FileFeed, run
 from tclose.stream.feeds.durable import Lock
+from tclose.stream.feeds.folder import FolderInput
 from tclose.stream.feeds.lines import Cutter
 from tclose.stream.feeds.parse import (
     LONGEST,
@@ -308,16 +309,81 @@ class TestFolders:
 
     def test_a_file_that_may_still_grow_is_waited_for(self, tmp_path: Path, given: list[bytes]) -> None:
         """Half a line is no line, until a later file is there."""
-        from tclose.stream.feeds.folder import FolderInput
-
         (tmp_path / "a.jsonl").write_bytes(given[0][:20])
         folder = FolderInput(tmp_path, schema(), "jsonl", None, follow=True)
         assert folder.read().rows == []
         with (tmp_path / "a.jsonl").open("ab") as file:
             file.write(given[0][20:])
         (tmp_path / "b.jsonl").write_bytes(given[1] + b"\n")
-        assert [len(folder.read().rows), len(folder.read().rows)] == [1, 1]
+        batch = folder.read()
+        assert [row["id"] for row in batch.rows] == ["r0", "r1"]
+        assert batch.after(0)["file"] == "a.jsonl"
+        assert batch.after(0)["done"] == {}
+        assert batch.after(1)["file"] == "b.jsonl"
+        assert batch.after(1)["done"] == {"a.jsonl": len(given[0])}
+        assert [(run.first, run.file, run.line) for run in batch.runs(7)] == [(7, "a.jsonl", 1), (8, "b.jsonl", 1)]
         folder.close()
+
+    def test_many_files_in_one_batch(self, tmp_path: Path, given: list[bytes], reference: dict[str, bytes]) -> None:
+        """The folder is looked at a few times, however many files there are, and stopped anywhere it goes on."""
+        incoming = tmp_path / "incoming"
+        incoming.mkdir()
+        for place, line in enumerate(given):
+            (incoming / f"{place:04}.jsonl").write_bytes(line + b"\n" * (place % 2 or not line))
+        looks, look = [], FolderInput._look
+
+        def counted(folder: FolderInput) -> None:
+            looks.append(1)
+            look(folder)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(FolderInput, "_look", counted)
+            go(tmp_path, source="incoming", ending=Ending(stop=iter([False] * 3 + [True] * 9).__next__))
+            go(tmp_path, source="incoming")
+        assert len(looks) < 9
+        assert written(tmp_path)["output out.jsonl"] == reference["output out.jsonl"]
+        assert objects(tmp_path / "rejected")[0]["file"] == f"{objects(tmp_path / 'rejected')[0]['row']:04}.jsonl"
+        check(tmp_path, len(given), source="incoming")
+
+    def test_a_late_file_can_be_checked_too(self, tmp_path: Path, given: list[bytes]) -> None:
+        incoming = tmp_path / "incoming"
+        incoming.mkdir()
+        (incoming / "b.jsonl").write_bytes(b"".join(line + b"\n" for line in given[:60]))
+        go(tmp_path, source="incoming", ending=Ending(pause=True))
+        (incoming / "a.jsonl").write_bytes(b"".join(line + b"\n" for line in given[60:]))
+        go(tmp_path, source="incoming")
+        with pytest.raises(VerificationError):
+            check(tmp_path, len(given), source="incoming")
+        check(tmp_path, len(given), source="incoming", checkpoint=tmp_path / "state")
+
+
+class TestEnds:
+    """A last line without an end: a row if nothing more is waited for, and left alone if more may come."""
+
+    @pytest.mark.parametrize("in_a_folder", [False, True])
+    def test_idle_takes_it(
+        self, tmp_path: Path, given: list[bytes], reference: dict[str, bytes], in_a_folder: bool
+    ) -> None:
+        (tmp_path / "incoming").mkdir()
+        source = "incoming/in.jsonl"
+        (tmp_path / source).write_bytes(b"\n".join(given))
+        status = go(tmp_path, source="incoming" if in_a_folder else source, follow=True, ending=Ending(idle=0.3))
+        assert status.counts["rows"] == len(given)
+        assert written(tmp_path)["output out.jsonl"] == reference["output out.jsonl"]
+
+    @pytest.mark.parametrize("in_a_folder", [False, True])
+    def test_a_pause_leaves_it(
+        self, tmp_path: Path, given: list[bytes], reference: dict[str, bytes], in_a_folder: bool
+    ) -> None:
+        (tmp_path / "incoming").mkdir()
+        path, whole = tmp_path / "incoming/in.jsonl", b"".join(line + b"\n" for line in given)
+        source = "incoming" if in_a_folder else "incoming/in.jsonl"
+        for part in (1, 0.2, 0.55, 0.8):
+            path.write_bytes(whole[: int(len(whole) * part) - 3] if part < 1 else whole[:7])
+            go(tmp_path, source=source, ending=Ending(pause=True))
+        path.write_bytes(whole)
+        assert go(tmp_path, source=source).counts["rows"] == len(given)
+        assert written(tmp_path)["output out.jsonl"] == reference["output out.jsonl"]
 
 
 class TestRefused:

@@ -374,6 +374,7 @@ def test_names_must_differ() -> None:
 
 def test_entries_deleted_after_delivery_are_told(broker: Broker, client: Any, given: list[bytes]) -> None:
     put(client, given)
+    stream(broker, Ending(stop=lambda: True))
     one = feed(broker)
     one.open()
     one.begin(None)
@@ -382,6 +383,56 @@ def test_entries_deleted_after_delivery_are_told(broker: Broker, client: Any, gi
     said: list[str] = []
     stream(broker, say=said.append)
     assert any("1 entries were deleted" in each for each in said)
+
+
+def test_a_checkpoint_that_is_gone_is_told(broker: Broker, client: Any, given: list[bytes]) -> None:
+    """Its rows are acknowledged and nowhere else: to begin anew would lose them without a word."""
+    put(client, given[:20])
+    stream(broker, Ending(pause=True))
+    client.delete("in:tclose:checkpoint")
+    before = came_out(client)
+    for _ in range(2):
+        with pytest.raises(TableError, match=r"has been read.* rows that it held are lost"):
+            stream(broker)
+    client.xgroup_destroy("in", "tclose")
+    client.delete("certificates", "out:rejected")
+    stream(broker)  # nothing was out yet, and all entries are there
+    assert client.xlen("out") > 0
+    client.delete("in:tclose:checkpoint")
+    client.xgroup_destroy("in", "tclose")
+    with pytest.raises(TableError, match="'out' has entries already"):
+        stream(broker)
+    assert before["out"] == []
+
+
+def test_a_group_that_is_there_may_be_used(
+    broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
+) -> None:
+    client.xgroup_create("in", "tclose", "0", mkstream=True)
+    client.xgroup_create("out", "readers", "0", mkstream=True)
+    put(client, given)
+    stream(broker)
+    settled(client, reference)
+
+
+def test_a_group_set_back_is_read_on_from_where_it_was(
+    broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tclose.stream.feeds.redis.MOST_ROWS", 7)
+    put(client, given[:50])
+    stream(broker, Ending(pause=True))
+    client.xgroup_setid("in", "tclose", "0")
+    put(client, given[50:], first=51)
+    stream(broker)
+    settled(client, reference)
+
+
+@pytest.mark.parametrize("other", [{"field": "klass"}, {"json_field": "other"}])
+def test_fields_stay_as_they_are(broker: Broker, client: Any, given: list[bytes], other: dict[str, Any]) -> None:
+    put(client, given)
+    stream(broker, Ending(pause=True))
+    with pytest.raises(TableError, match=r"another (class|json)-field"):
+        stream(broker, **other)
 
 
 # By the command line, killed in earnest.

@@ -46,7 +46,7 @@ MISFIT = "The value does not go with those before it: another length, numbers an
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class Opened:
     """Rows as they were given, a column each, and what is wrong with some already.
 
     Attributes
@@ -63,10 +63,10 @@ class Batch:
     def __len__(self) -> int:
         return len(self.frame)
 
-    def slice(self, start: int, length: int) -> Batch:
+    def slice(self, start: int, length: int) -> Opened:
         """Some rows that follow each other."""
         bad = {why: mask[start : start + length] for why, mask in self.bad.items()}
-        return Batch(self.frame.slice(start, length), {why: mask for why, mask in bad.items() if mask.any()})
+        return Opened(self.frame.slice(start, length), {why: mask for why, mask in bad.items() if mask.any()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class Verdict:
     rejected: list[Rejection]
 
 
-def opened(batch: pl.DataFrame | Sequence[Mapping[str, Any]], schema: Schema, types: Types) -> Batch:
+def opened(batch: pl.DataFrame | Sequence[Mapping[str, Any]], schema: Schema, types: Types) -> Opened:
     """A batch in the types of the stream; where there are none yet, it gives them.
 
     Raises
@@ -108,10 +108,10 @@ def opened(batch: pl.DataFrame | Sequence[Mapping[str, Any]], schema: Schema, ty
             bad = {**bad, (column.name, OTHER_TYPE): lost.to_numpy()} if lost.any() else bad
         columns.append(cast)
     frame = pl.DataFrame(columns)
-    return Batch(frame.select(list(types)) if types else frame, bad)
+    return Opened(frame.select(list(types)) if types else frame, bad)
 
 
-def read(batch: Batch, schema: Schema, before: Columns) -> Verdict:
+def read(batch: Opened, schema: Schema, before: Columns) -> Verdict:
     """Accept the rows that fit the schema and those at hand, and reject the others with a reason."""
     if not batch.bad and before and (columns := _of_known_values(batch, before)) is not None:
         return Verdict(np.ones(len(batch), bool), columns, [])
@@ -135,7 +135,8 @@ def read(batch: Batch, schema: Schema, before: Columns) -> Verdict:
             reject(name, why, column.codes == len(column.values) - 1)
         new = _new(column, before.get(name))
         if new.any():
-            fresh.append(role)
+            if _needs_others(role):
+                fresh.append(role)
             for what, wrong in _wrong_by_themselves(role, column, new, schema):
                 reject(name, f"The value is among those that {what}.", wrong[column.codes])
     for name, row in _misfits(np.flatnonzero(left), fresh, coded, before, schema) if fresh else ():
@@ -149,7 +150,7 @@ def _roles(schema: Schema) -> Iterator[Role]:
     yield from schema.sensitive
 
 
-def _of_known_values(batch: Batch, before: Columns) -> Columns | None:
+def _of_known_values(batch: Opened, before: Columns) -> Columns | None:
     """The rows after those at hand, if all their values are at hand: the usual case, and a quick one."""
     joined = {}
     for name, column in before.items():
@@ -210,6 +211,11 @@ def _wrong_by_themselves(role: Role, column: CodedColumn, new: Flags, schema: Sc
             return
 
 
+def _needs_others(role: Role) -> bool:
+    """Whether values that are right by themselves may be wrong together: in length, in kind, or in digits."""
+    return role.kind in ("numeric", "date", "digits") if isinstance(role, Quasi) else role.is_measured
+
+
 def _misfits(
     rows: NDArray[np.int64], fresh: Sequence[Role], coded: Columns, before: Columns, schema: Schema
 ) -> Iterator[tuple[str, int]]:
@@ -247,7 +253,7 @@ def _first_unfit(
     return None
 
 
-def _frame_of(frame: pl.DataFrame, schema: Schema) -> Batch:
+def _frame_of(frame: pl.DataFrame, schema: Schema) -> Opened:
     """A dataframe without identifiers, categories as text."""
     present = {*frame.columns, *schema.identifiers}  # what is never released may be gone already
     check_columns([*frame.columns, *(present - {*frame.columns})], schema)
@@ -257,10 +263,10 @@ def _frame_of(frame: pl.DataFrame, schema: Schema) -> Batch:
             raise TableError(f"Column '{column.name}' is of type {type_name(column)}. Flatten it first.")
         is_text = column.dtype in (pl.Categorical, pl.Enum, pl.Null)
         columns.append(column.cast(pl.String) if is_text else column)
-    return Batch(pl.DataFrame(columns))
+    return Opened(pl.DataFrame(columns))
 
 
-def _from_rows(rows: Sequence[Mapping[str, Any]], schema: Schema) -> Batch:
+def _from_rows(rows: Sequence[Mapping[str, Any]], schema: Schema) -> Opened:
     """Rows as mappings: every value becomes text, as in CSV, and the schema decides what it means."""
     bad: dict[tuple[str | None, str], Flags] = {}
     columns = []
@@ -279,7 +285,7 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], schema: Schema) -> Batch:
                 bad[name, NESTED] = nested
             texts = pl.Series(name, [_text(cell) for cell in cells], dtype=pl.String)
         columns.append(texts)
-    return Batch(pl.DataFrame(columns), bad)
+    return Opened(pl.DataFrame(columns), bad)
 
 
 def _texts_at_once(name: str, cells: list[Any]) -> pl.Series | None:

@@ -21,7 +21,7 @@ PARTS = 64  # of the rows left, in which it is looked for the most that can be r
 
 
 @dataclass(frozen=True, eq=False)
-class Ending:
+class Settlement:
     """What happens to the rows of the last window that are not out.
 
     Attributes
@@ -39,7 +39,7 @@ class Ending:
     withheld: Flags
 
 
-def end(out: Flags, kept: Integers, forming: Forming, rng: np.random.Generator) -> Ending:
+def end(out: Flags, kept: Integers, forming: Forming, rng: np.random.Generator) -> Settlement:
     """Release as many rows as can be; whole classes kept back join the others only where that helps.
 
     Parameters
@@ -54,20 +54,20 @@ def end(out: Flags, kept: Integers, forming: Forming, rng: np.random.Generator) 
     nobody = np.zeros(len(out), bool)
     everyone = np.flatnonzero(~out)
     if not len(everyone):
-        return Ending(np.full(len(out), NOWHERE), np.full(len(out), NOWHERE), nobody)
+        return Settlement(np.full(len(out), NOWHERE), np.full(len(out), NOWHERE), nobody)
     if (labels := forming.form(everyone, rng)) is not None:
-        return Ending(_put(len(out), everyone, labels), np.full(len(out), NOWHERE), nobody)
+        return Settlement(_put(len(out), everyone, labels), np.full(len(out), NOWHERE), nobody)
     late = np.flatnonzero(~out & (kept == NOWHERE))
     if not len(late):
-        return Ending(np.full(len(out), NOWHERE), kept, nobody)
+        return Settlement(np.full(len(out), NOWHERE), kept, nobody)
     requirement = Requirement.of(forming.schema, forming.table)
     for chosen in _candidates(late, kept, requirement, forming, rng):
         labels = forming.form(chosen, rng)
         if labels is not None:
             formed = _put(len(out), chosen, labels)
             left = np.where(formed == NOWHERE, kept, NOWHERE)
-            return Ending(formed, left, ~out & (formed == NOWHERE) & (left == NOWHERE))
-    return Ending(np.full(len(out), NOWHERE), kept, ~out & (kept == NOWHERE))
+            return Settlement(formed, left, ~out & (formed == NOWHERE) & (left == NOWHERE))
+    return Settlement(np.full(len(out), NOWHERE), kept, ~out & (kept == NOWHERE))
 
 
 def _put(n_rows: int, rows: Integers, labels: Integers) -> Integers:
@@ -81,7 +81,7 @@ def _candidates(
 ) -> list[Integers]:
     """Which rows to release together, the best first: late ones, as many as can be, and whole classes kept back."""
     candidates = [late]
-    classes = [np.flatnonzero(kept == each) for each in range(int(kept.max(initial=NOWHERE)) + 1)]
+    classes = [np.flatnonzero(kept == each) for each in np.unique(kept[kept != NOWHERE])]
     helpful = sorted(classes, key=lambda rows: farthest(requirement, forming, np.append(late, rows)))
     joined = late
     for rows in helpful:

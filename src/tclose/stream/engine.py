@@ -19,7 +19,7 @@ from tclose.schema import Schema
 from tclose.stream.allowed import check_schema, check_sizes
 from tclose.stream.certificate import certify_stream
 from tclose.stream.checkpoint import Kept, State, pack, unpack
-from tclose.stream.door import Batch, opened, read
+from tclose.stream.door import Opened, opened, read
 from tclose.stream.ending import end
 from tclose.stream.items import Outcome, Rejected, Released, Withheld
 from tclose.stream.reached import reached, some
@@ -28,7 +28,7 @@ from tclose.stream.windows import NOWHERE, Budget, Forming, advance
 
 Integers = NDArray[np.int64]
 DEFAULT = "sabre-ak"
-NOT_DIVERSE = "No class that these rows could be in is as diverse as l asks, and they leave the window."
+NO_CLASS = "No class was found that these rows could be in and that keeps what is asked, and they leave the window."
 AT_THE_END = "The stream ended, and these rows cannot be made close to its last window."
 
 
@@ -151,7 +151,7 @@ class Engine:
             with self._all_or_nothing():
                 outcome = self._take_in(taken)
                 if len(self._state.numbers) == self._window + self._step:
-                    outcome = self._advance(outcome)
+                    outcome = self._advance(outcome, self._step)
                     self._state = self._state.without_first(self._step)
             if outcome.released or outcome.rejected or outcome.withheld:
                 yield outcome
@@ -167,7 +167,7 @@ class Engine:
         with self._all_or_nothing():
             beyond = len(self._state.numbers) - self._window
             if beyond > 0:
-                outcome = self._advance(outcome)
+                outcome = self._advance(outcome, beyond, last=True)
                 self._state = self._state.without_first(beyond)
             outcome = self._end(outcome)
             self._state = replace(State(), position=self.position, counts=self._state.counts, finished=True)
@@ -208,7 +208,7 @@ class Engine:
             self._state = before
             raise
 
-    def _take_in(self, batch: Batch) -> Outcome:
+    def _take_in(self, batch: Opened) -> Outcome:
         """Put the rows that fit at the end of those at hand."""
         state = self._state
         verdict = read(batch, self._schema, state.columns)
@@ -227,11 +227,11 @@ class Engine:
         )
         return Outcome(rejected=rejected)
 
-    def _advance(self, before: Outcome) -> Outcome:
-        """Release what must be out before the window, the first rows at hand, advances."""
+    def _advance(self, before: Outcome, step: int, last: bool = False) -> Outcome:
+        """Release what must be out before the window, the first rows at hand, advances by so many rows."""
         state, size, rng = self._state, self._window, self._rng()
         view = View(self._schema, state, size)
-        done = advance(state.out[:size], state.labels[:size], self._step, lambda rows: self._form(view, rows, rng))
+        done = advance(state.out[:size], state.labels[:size], step, lambda rows: self._form(view, rows, rng), last)
         counts = state.counted(**{f"case_{done.case}": 1})
         labels = np.append(done.kept, np.full(len(state.numbers) - size, NOWHERE))
         if done.case == 1:
@@ -240,9 +240,9 @@ class Engine:
         if done.case == 2:
             released, kept = self._direct(view, done.released, done.kept, rng)
         else:
-            released, kept = self._indirect(view, done.released, rng), None
+            released, kept = self._indirect(view, done.released, rng), state.kept if last else None
         self._state = replace(state, steps=state.steps + 1, counts=counts, labels=labels, kept=kept)
-        return self._settled(before, released, done.released >= 0, done.stuck, NOT_DIVERSE)
+        return self._settled(before, released, done.released >= 0, done.stuck, NO_CLASS)
 
     def _end(self, before: Outcome) -> Outcome:
         """Release or withhold all that is left."""

@@ -46,7 +46,7 @@ class Advance:
     released
         The class of each row that is released now, else -1.
     kept
-        The class of each row whose class is kept back afterwards, else -1.
+        The class of each row whose class is kept back afterwards, else -1; in case 3 under its old number.
     stuck
         Rows that expire and are in no class. There are none unless l is asked (theorem 5).
     """
@@ -57,7 +57,7 @@ class Advance:
     stuck: Flags
 
 
-def advance(out: Flags, kept: Integers, step: int, form: Form) -> Advance:
+def advance(out: Flags, kept: Integers, step: int, form: Form, last: bool = False) -> Advance:
     """One turn of the loop of SABRE_W, but for moving the window on.
 
     Parameters
@@ -70,6 +70,9 @@ def advance(out: Flags, kept: Integers, step: int, form: Form) -> Advance:
         How many rows expire.
     form
         Gives classes 0, 1, 2, ... for some rows, or None where that cannot be done.
+    last
+        Whether the stream has ended: then case 3 releases only those classes kept back that have expiring
+        rows, as the last rows may need the others to join them. The paper has no end, and releases all.
 
     Examples
     --------
@@ -86,7 +89,9 @@ def advance(out: Flags, kept: Integers, step: int, form: Form) -> Advance:
     rows = np.flatnonzero(~out)
     formed = form(rows)
     if formed is None:
-        return Advance(3, kept, np.full(len(out), NOWHERE), expiring & (kept == NOWHERE))
+        stays = np.isin(kept, kept[expiring], invert=True) & (kept != NOWHERE) & last
+        released, later = np.where(stays, NOWHERE, kept), np.where(stays, kept, NOWHERE)
+        return Advance(3, released, later, expiring & (kept == NOWHERE))
     labels = np.full(len(out), NOWHERE)
     labels[rows] = formed
     leaves = np.zeros(int(formed.max()) + 1, bool)

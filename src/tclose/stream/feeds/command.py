@@ -16,9 +16,9 @@ from tclose.schema import Schema
 from tclose.stream.feeds.feed import Feed
 from tclose.stream.feeds.files import FileFeed, Targets
 from tclose.stream.feeds.lines import Format
-from tclose.stream.feeds.loop import Ending, Settings, Status, run
+from tclose.stream.feeds.loop import Ending, Settings, Status, engine_of, run
 
-EVERY = 5.0  # seconds between two status lines
+TOLD_EVERY = 5.0  # seconds between two status lines
 
 
 @dataclass(frozen=True)
@@ -58,17 +58,18 @@ def carry_out(wishes: Wishes, schema: Schema, settings: Settings, say: Callable[
         The options do not go together.
     """
     _check(wishes)
-    with _stopped_by_signals(say) as stop:
+    engine_of(schema, settings)  # which refuses before anything is made
+    with _stopped_by_signals(say, bool(wishes.checkpoint or wishes.redis)) as stop:
         feed = _redis_feed(wishes, schema, say, stop) if wishes.redis else _file_feed(wishes, schema)
         if not wishes.quiet:
             say(feed.promise)
         ending = Ending(stop, wishes.pause, wishes.idle)
         lines = StatusLines(say, wishes.quiet)
         status = run(feed, schema, settings, ending, Status(lines.tell, say), wishes.rejected_with_rows)
-    if not status.counts:
-        say("The stream has ended already; there is nothing to do.")
-    else:
-        say(lines.told(status))
+        if status.counts:
+            say(lines.told(status))
+        else:
+            say("Stopped before it began." if stop() else "The stream has ended already; there is nothing to do.")
 
 
 def _check(wishes: Wishes) -> None:
@@ -108,6 +109,9 @@ def _check_paths(wishes: Wishes) -> None:
             raise ValueError(f"there is no folder '{path.parent}'.")
         if path.is_dir() and path != wishes.output:
             raise ValueError(f"'{path}' is a folder.")
+        inside = wishes.input is not None and os.path.realpath(path.absolute().parent) == os.path.realpath(wishes.input)
+        if inside and path.suffix in (".jsonl", ".csv") and not path.name.startswith("."):
+            raise ValueError(f"'{path}' lies in the folder that is read, and would be read too. Put it elsewhere.")
     paths = [*targets, wishes.schema, *([wishes.input] if wishes.input else [])]
     if len({os.path.realpath(path) for path in paths}) < len(paths):
         raise ValueError(
@@ -170,7 +174,7 @@ class StatusLines:
         """A line, if the last was long ago."""
         if self._begun is None:
             self._begun = status.counts["rows"]
-        if not self._quiet and time.monotonic() - self._last > EVERY:
+        if not self._quiet and time.monotonic() - self._last > TOLD_EVERY:
             self._last = time.monotonic()
             self._say(self.told(status))
 
@@ -186,14 +190,17 @@ class StatusLines:
 
 
 @contextmanager
-def _stopped_by_signals(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
+def _stopped_by_signals(say: Callable[[str], None], goes_on: bool) -> Iterator[Callable[[], bool]]:
     """The first signal asks for a checkpoint and an end; the next one ends the program at once, which loses nothing."""
     asked = []
+    then = "The same command goes on from the checkpoint."
+    if not goes_on:
+        then = "There is no checkpoint: rows that wait for a class are not released."
 
     def on_signal(number: int, _frame: Any) -> None:
         asked.append(number)
         signal.signal(number, before[signal.Signals(number)])
-        say("Stopping after the window at work. The same command goes on from the checkpoint.")
+        say(f"Stopping after the window at work. {then}")
 
     before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -76,7 +76,8 @@ class Appended:
         """
         if self.length < length:
             raise TableError(
-                f"'{self._path.name}' is shorter than when the checkpoint was made: it was changed or replaced."
+                f"'{self._path.name}' is shorter than when the checkpoint was made. Put it back as it was, or begin "
+                "anew with another checkpoint and other outputs."
             )
         there = os.pread(self._descriptor, len(data) + 1, length)
         if not data.startswith(there):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Protocol
 
 from tclose.errors import TableError, TcloseError
@@ -38,7 +40,7 @@ class Batch:
         Why not, by the place of the row in the batch.
     after
         Where to go on after the row at a place: what JSON can hold.
-    run
+    runs
         How a person finds the rows again, when the first of them has this number.
     text
         A row as it was given, by its place.
@@ -49,14 +51,41 @@ class Batch:
     rows: list[Mapping[str, Any]]
     broken: dict[int, str]
     after: Callable[[int], Position]
-    run: Callable[[int], Run]
+    runs: Callable[[int], list[Run]]
     text: Callable[[int], str]
     ended: bool = False
 
     @classmethod
     def empty(cls, ended: bool) -> Batch:
         """No rows: now, or ever."""
-        return cls([], {}, lambda _: {}, lambda number: Run(number, 0), lambda _: "", ended)
+        return cls([], {}, lambda _: {}, lambda _: [], lambda _: "", ended)
+
+    @classmethod
+    def joined(cls, batches: Sequence[Batch]) -> Batch:
+        """Batches that follow each other, none without rows, as one."""
+        starts = [0, *accumulate(len(each.rows) for each in batches)][:-1]
+        parts = list(zip(starts, batches, strict=True))
+
+        def at(place: int) -> tuple[Batch, int]:
+            start, batch = parts[bisect_right(starts, place) - 1]
+            return batch, place - start
+
+        def after(place: int) -> Position:
+            batch, inside = at(place)
+            return batch.after(inside)
+
+        def text(place: int) -> str:
+            batch, inside = at(place)
+            return batch.text(inside)
+
+        return cls(
+            [row for each in batches for row in each.rows],
+            {start + place: why for start, each in parts for place, why in each.broken.items()},
+            after,
+            lambda number: [run for start, each in parts for run in each.runs(number + start)],
+            text,
+            batches[-1].ended,
+        )
 
 
 @dataclass(eq=False)
@@ -77,31 +106,38 @@ class Pending:
     letters: list[Letter] = field(default_factory=list)
     certificates: list[dict[str, Any]] = field(default_factory=list)
 
-    def __bool__(self) -> bool:
-        return bool(self.released or self.letters or self.certificates)
-
 
 class Feed(Protocol):
     """One way in and one way out.
 
     `open` tells what was committed last, and lets everything after it be as if it had never been.
-    `read` waits a moment at most; a batch without rows that has not ended means: ask again. `commit`
-    makes what came out durable together with the checkpoint, or neither. `LostError` means that the
-    feed must be opened again.
+    `read` waits a moment at most; a batch without rows that has not ended means: ask again. After `end`
+    it waits for nothing any more. `commit` makes what came out durable together with the checkpoint, or
+    neither. `LostError` means that the feed must be opened again.
     """
 
     @property
     def promise(self) -> str:
         """What a restart does."""
 
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """What must stay as it is for as long as the stream goes on, by the names of options."""
+
     def open(self) -> bytes | None:
         """What `commit` was given last; None if nothing yet."""
 
-    def begin(self, position: Position | None) -> None:
-        """The next row to read is the one at this position; the first of all if None."""
+    def begin(self, position: Position | None, pauses: bool = False) -> None:
+        """The next row to read is the one at this position; the first of all if None.
+
+        If it pauses, a later run goes on at the end: what is incomplete there is left to it.
+        """
 
     def read(self) -> Batch:
         """The next rows."""
+
+    def end(self) -> None:
+        """Take what is there as all there is."""
 
     def commit(self, pending: Pending, checkpoint: bytes, position: Position | None) -> None:
         """Make all of it durable at once."""
@@ -135,7 +171,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
         raise TableError("The checkpoint is none of `tclose stream`, or of another version of it.")
     digest, body = data[len(MAGIC) : len(MAGIC) + DIGEST], data[len(MAGIC) + DIGEST :]
     if hashlib.sha256(body).digest() != digest:
-        raise TableError("The checkpoint is damaged.")
+        raise TableError("The checkpoint is damaged. Put a copy of it back, or begin anew with other outputs.")
     start = 8 + int.from_bytes(body[:8], "big")
     head = json.loads(body[8:start])
     parts = {}

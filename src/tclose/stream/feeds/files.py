@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tclose.errors import TableError
 from tclose.schema import Schema
@@ -110,6 +111,12 @@ class FileFeed:
             return NO_CHECKPOINT
         return AT_LEAST_ONCE if self._targets.output is None else EXACTLY_ONCE
 
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """See `Feed`."""
+        source = "standard input" if self._source is None else "a folder" if self._source.is_dir() else "a file"
+        return {"input": source, "class-field": self._field}
+
     def open(self) -> bytes | None:
         """See `Feed`."""
         path = self._targets.checkpoint
@@ -151,20 +158,27 @@ class FileFeed:
         output = None if self._targets.output is None else self._targets.output.name
         return {**names, "output": output, "format": self._format}
 
-    def begin(self, position: Position | None) -> None:
+    def begin(self, position: Position | None, pauses: bool = False) -> None:
         """See `Feed`."""
         if self._source is None:
             rewound = position is not None and not self._continues
             self._input = LineInput(Pipe(), self._schema, self._format, position, rewound=rewound)
         elif self._source.is_dir():
-            self._input = FolderInput(self._source, self._schema, self._format, position, self._follow)
+            self._input = FolderInput(
+                self._source, self._schema, self._format, position, follow=self._follow, pauses=pauses
+            )
         else:
-            self._input = open_file(self._source, self._schema, self._format, position, self._follow)
+            self._input = open_file(self._source, self._schema, self._format, position, self._follow, pauses)
 
     def read(self) -> Batch:
         """See `Feed`."""
         assert self._input is not None
         return self._input.read()
+
+    def end(self) -> None:
+        """See `Feed`."""
+        assert self._input is not None
+        self._input.end()
 
     def commit(self, pending: Pending, checkpoint: bytes, position: Position | None) -> None:
         """See `Feed`."""
@@ -222,6 +236,12 @@ class FileFeed:
             if each is not None:
                 each.close()
         self._files, self._lock, self._input = {}, None, None
+
+
+def files_read(checkpoint: bytes) -> list[str]:
+    """The files of a folder that a stream has begun to read, in that order; none if it read no folder."""
+    position = unpack(unpack(checkpoint)[1][""])[0]["position"] or {}
+    return [*position.get("done", ()), *([position["file"]] if "file" in position else [])]
 
 
 def _mode(name: str) -> int:

@@ -155,6 +155,8 @@ class LineInput:
         Where to go on; None to begin.
     rewound
         Whether the bytes begin again at the very first, so that those before the position are skipped.
+    pauses
+        Whether a last line without an end is left for another time, when there may be more of it.
     lenient
         Whether a header that does not fit lets rows be rejected instead of all be refused.
     """
@@ -167,10 +169,12 @@ class LineInput:
         position: Position | None = None,
         *,
         rewound: bool = False,
+        pauses: bool = False,
         lenient: bool = False,
     ) -> None:
         check_encoding(schema)
         self._chunks, self._schema, self._format, self._lenient = chunks, schema, format, lenient
+        self._pauses = pauses
         self._header: list[str] | None = position["header"] if position else None
         self._skip = position if rewound else None
         at = None if rewound else position
@@ -201,7 +205,7 @@ class LineInput:
         while not self._ended and len(self._cutter.ready) < most:
             chunk = self._chunks.more()
             if chunk is None:
-                self.end()
+                self.end(torn=not self._pauses)
                 return
             self._cutter.push(chunk)
             now = time.monotonic()
@@ -209,9 +213,10 @@ class LineInput:
             if not chunk or (until is not None and now >= until):
                 return
 
-    def end(self) -> None:
-        """Take what is left as a line: no more will come."""
-        self._cutter.end()
+    def end(self, torn: bool = True) -> None:
+        """No more will come; a last line without an end is one, if `torn` says so."""
+        if torn:
+            self._cutter.end()
         self._ended = True
 
     def _skip_some(self) -> None:
@@ -257,7 +262,7 @@ class LineInput:
                 "line": first + place + 1,
                 "header": header,
             },
-            run=lambda number: Run(number, len(lines), self._chunks.name, first),
+            runs=lambda number: [Run(number, len(lines), self._chunks.name, first)],
             text=lambda place: lines[place][:LONGEST].decode(encoding, "backslashreplace"),
             ended=ended,
         )
@@ -267,11 +272,13 @@ class LineInput:
         self._chunks.close()
 
 
-def open_file(path: Path, schema: Schema, format: Format, position: Position | None, follow: bool) -> LineInput:
+def open_file(
+    path: Path, schema: Schema, format: Format, position: Position | None, follow: bool = False, pauses: bool = False
+) -> LineInput:
     """The rows of a file from a position on."""
     file = GrowingFile(path, position["offset"] if position else 0, "wait" if follow else "stop")
     check_same(file, position)
-    return LineInput(file, schema, format, position)
+    return LineInput(file, schema, format, position, pauses=pauses)
 
 
 def check_same(file: GrowingFile, position: Position | None) -> None:

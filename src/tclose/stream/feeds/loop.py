@@ -14,6 +14,7 @@ from tclose.stream.engine import Engine
 from tclose.stream.feeds.feed import Batch, Feed, Letter, LostError, Pending, Position, StoppedError, pack, unpack
 from tclose.stream.feeds.places import Places
 from tclose.stream.items import Outcome
+from tclose.stream.windows import Budget
 
 EVERY = 10.0  # seconds between two commits, at most, while rows come in
 LETTERS_EVERY = 1.0  # the same while rows are rejected
@@ -41,7 +42,7 @@ class Settings:
     step: int
     method: Algorithm
     seed: int | None = None
-    budget: Any = "printed"
+    budget: Budget = "printed"
 
     def as_dict(self) -> dict[str, Any]:
         """As a checkpoint has it."""
@@ -78,7 +79,7 @@ class Status:
     counts
         Of the engine.
     seconds
-        How long the last window took, from its last row to the commit.
+        How long the last window took, from its last row to the classes that are released.
     """
 
     tell: Callable[[Status], None] = lambda _: None
@@ -155,23 +156,22 @@ class Session:
         self._committed, self._committed_at = time.monotonic(), 0
         self._position: Position | None = None
         self._places = Places()
-        self._told = settings.as_dict()
+        self._told = {**settings.as_dict(), **feed.fixed}
 
     def begin(self, saved: bytes | None) -> None:
         """Go on from what the feed has, or begin anew."""
         if saved is None:
-            given = self._settings
-            self._engine = Engine(self._schema, **_sizes(given), method=given.method, seed=given.seed)
+            self._engine = engine_of(self._schema, self._settings)
             self._pending.certificates.append(self._engine.certificate())
             self._commit()  # the seed, before anything is released
         else:
             self._engine = self._restored(saved)
-        self._feed.begin(self._position)
+        self._feed.begin(self._position, self._ending.pause)
 
     def _restored(self, saved: bytes) -> Engine:
         head, parts = unpack(saved)
-        given = self._settings.as_dict()
-        different = [name for name, value in given.items() if head["settings"][name] != value]
+        given = {**self._settings.as_dict(), **self._feed.fixed}
+        different = [name for name, value in given.items() if head["settings"].get(name) != value]
         if self._settings.seed is None and "seed" in different:
             different.remove("seed")
         if different:
@@ -194,17 +194,19 @@ class Session:
                 self._take(batch)
             if self._ending.stop():
                 continue
-            idle = self._ending.idle is not None and not batch.rows and now - last_row > self._ending.idle
-            if batch.ended or idle:
+            if batch.ended:
                 self._end()
                 return
+            if self._ending.idle is not None and not batch.rows and now - last_row > self._ending.idle:
+                self._feed.end()
             self._commit_if_due()
             self._tell()
 
     def _take(self, batch: Batch) -> None:
         """Rows in; what comes out is committed as soon as a class is among it."""
         first = self._engine.position
-        self._places.add(batch.run(first))
+        for run in batch.runs(first):
+            self._places.add(run)
         for outcome in self._timed(self._engine.feed(batch.rows)):
             self._collect(outcome, batch, first)
             self._position = batch.after(self._engine.position - first - 1)
@@ -276,5 +278,13 @@ class Session:
         self._status.tell(self._status)
 
 
-def _sizes(settings: Settings) -> dict[str, Any]:
-    return {"window": settings.window, "step": settings.step, "budget": settings.budget}
+def engine_of(schema: Schema, settings: Settings) -> Engine:
+    """A stream that begins."""
+    return Engine(
+        schema,
+        window=settings.window,
+        step=settings.step,
+        method=settings.method,
+        seed=settings.seed,
+        budget=settings.budget,
+    )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from typing import Any, TypeVar
 
 from tclose.errors import SchemaError, TableError
@@ -19,7 +21,8 @@ EMPTY = "The line is empty."
 NOT_TEXT = "The line is not text in the encoding of the stream."
 NOT_JSON = "The line is not a JSON object."
 TWICE = "The object has a name twice."
-OPEN_QUOTE = "A quote is not closed on its line, or a field is too long; in a stream every row stands on one line."
+QUOTES = "A quote is not closed on its line, or stands within a field; in a stream every row stands on one line."
+LONG_FIELD = "A field is too long, or the line has a carriage return within."
 FIELDS = "The line has not as many fields as the header."
 
 
@@ -105,13 +108,15 @@ def csv_row(line: bytes, header: list[str], schema: Schema) -> Row:
 def csv_rows(lines: Sequence[bytes], header: list[str], schema: Schema) -> tuple[list[Row], dict[int, str]]:
     """The rows on lines, as `rows_of` gives them with `csv_row`: read together, and one by one if anything is odd."""
     if all(0 < len(line) <= LONGEST for line in lines):
+        quoting = _quoting(schema.delimiter)
+        fields: list[list[str]] = []
         try:
             texts = [line.removesuffix(b"\r").decode(schema.encoding) for line in lines]
-            fields = list(csv.reader(texts, delimiter=schema.delimiter, strict=True))
-        except (csv.Error, ValueError):
+            if all(text.strip() and ('"' not in text or quoting.fullmatch(text)) for text in texts):
+                fields = list(csv.reader(texts, delimiter=schema.delimiter, strict=True))
+        except (csv.Error, ValueError):  # the reason is that of a line
             fields = []
-        # A row that goes on over lines would make them fewer; one on a line of blanks alone is none.
-        if len(fields) == len(lines) and all(len(row) == len(header) for row in fields) and all(map(str.strip, texts)):
+        if len(fields) == len(lines) and all(len(row) == len(header) for row in fields):
             return [dict(zip(header, row, strict=True)) for row in fields], {}
     return rows_of(lines, lambda line: csv_row(line, header, schema))
 
@@ -124,11 +129,21 @@ def csv_fields(line: bytes, schema: Schema) -> list[str]:
         text = line.decode(schema.encoding)
     except UnicodeDecodeError:
         raise BrokenError(NOT_TEXT) from None
+    if '"' in text and not _quoting(schema.delimiter).fullmatch(text):
+        raise BrokenError(QUOTES)
     try:
         (fields,) = csv.reader([text], delimiter=schema.delimiter, strict=True)
     except (csv.Error, ValueError):
-        raise BrokenError(OPEN_QUOTE) from None
+        raise BrokenError(LONG_FIELD) from None
     return fields
+
+
+@cache
+def _quoting(delimiter: str) -> re.Pattern[str]:
+    """Fields that have no quote, or stand between two and have them doubled."""
+    apart = re.escape(delimiter)
+    field = f'(?:[^"{apart}]*|"(?:[^"]|"")*")'
+    return re.compile(f"{field}(?:{apart}{field})*")
 
 
 def csv_header(line: bytes, schema: Schema) -> list[str]:

@@ -101,9 +101,28 @@ class RedisFeed:
             self._check_types()
             self._acquire()
             saved: bytes | None = self._client.get(self._keys.checkpoint)
+            if saved is None:
+                self._check_new()
         return saved
 
-    def begin(self, position: Position | None) -> None:
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """See `Feed`."""
+        return {"class-field": self._field, "json-field": self._json_field}
+
+    def _check_new(self) -> None:
+        """Refuse to begin where a stream was at work before: its checkpoint is gone, and rows with it."""
+        keys = self._keys
+        with suppress(exceptions().ResponseError):  # no such stream, or no such group
+            if self._client.execute_command("XINFO", "CONSUMERS", keys.source, keys.group):
+                raise TableError(
+                    f"Group '{keys.group}' of '{keys.source}' has been read, and '{keys.checkpoint}' is not there: "
+                    "rows that it held are lost. Put it back, or begin anew with another --group and --to."
+                )
+        if self._client.exists(keys.to) and self._client.xinfo_stream(keys.to)["last-generated-id"] != b"0-0":
+            raise TableError(f"'{keys.to}' has entries already, and no checkpoint to go on from. Name another --to.")
+
+    def begin(self, position: Position | None, pauses: bool = False) -> None:
         """See `Feed`."""
         self._last, self._caught_up = position["entry"] if position else BEGINNING, False
         self._unacknowledged.clear()
@@ -124,6 +143,10 @@ class RedisFeed:
             self._last = entries[-1][0]
             self._unacknowledged += [entry for entry, _ in entries]
         return self._batch(entries, ended=not entries and not self._follow)
+
+    def end(self) -> None:
+        """See `Feed`."""
+        self._follow = False
 
     def commit(self, pending: Pending, checkpoint: bytes, position: Position | None) -> None:
         """See `Feed`."""
@@ -234,12 +257,13 @@ class RedisFeed:
 
     def _entries(self) -> list[Entry]:
         """New entries."""
-        fresh = self._read_group(">", *(("BLOCK", BLOCK) if self._follow else ()))
-        if fresh and order(fresh[0][0]) <= order(self._last):  # the group was set back
+        while fresh := self._read_group(">", *(("BLOCK", BLOCK) if self._follow else ())):
             passed = [entry for entry, _ in fresh if order(entry) <= order(self._last)]
-            self._client.xack(self._keys.source, self._keys.group, *passed)
-            fresh = fresh[len(passed) :]
-        return fresh
+            if passed:  # the group was set back
+                self._client.xack(self._keys.source, self._keys.group, *passed)
+            if len(passed) < len(fresh):
+                return fresh[len(passed) :]
+        return []
 
     def _read_group(self, after: str, *options: Any) -> list[Entry]:
         keys = self._keys
@@ -254,7 +278,7 @@ class RedisFeed:
             rows,
             broken,
             after=lambda place: {"entry": ids[place]},
-            run=lambda number: Run(number, len(ids), entries=ids),
+            runs=lambda number: [Run(number, len(ids), entries=ids)],
             text=lambda place: _quoted(entries[place][1]),
             ended=ended,
         )

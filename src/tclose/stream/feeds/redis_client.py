@@ -10,7 +10,7 @@ from typing import Any
 from tclose.errors import MissingExtraError, SchemaError, TableError
 from tclose.stream.feeds.feed import LostError
 
-GONE = "The connection to Redis was lost."
+GONE = "Redis cannot be reached, or the connection to it was lost."
 PASSING = {
     "NOGROUP",
     "UNBLOCKED",
@@ -109,7 +109,7 @@ def connected(url: str) -> Any:
     client: Any = Redis.from_url(
         url, protocol=2, retry=Retry(NoBackoff(), 0), socket_timeout=30, socket_connect_timeout=5
     )
-    for command in ("XREADGROUP", "XAUTOCLAIM", "XPENDING", "XINFO GROUPS"):
+    for command in ("XREADGROUP", "XAUTOCLAIM", "XPENDING", "XINFO GROUPS", "XINFO CONSUMERS"):
         client.set_response_callback(command, lambda reply, **_: reply)
     return client
 

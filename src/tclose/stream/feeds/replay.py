@@ -6,9 +6,7 @@ import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import groupby, islice
-from math import lcm
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +14,14 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import TableError, VerificationError
-from tclose.metrics.closeness import Distances
 from tclose.schema import Schema
 from tclose.stream.check import Checker
 from tclose.stream.feeds.feed import Batch
+from tclose.stream.feeds.files import files_read
 from tclose.stream.feeds.folder import FolderInput
 from tclose.stream.feeds.lines import Format, GrowingFile, LineInput, open_file
 from tclose.stream.feeds.parse import BrokenError
-from tclose.stream.items import Outcome, Rejected, Released, Window, Withheld
+from tclose.stream.items import Outcome, Rejected, Released, Window, Withheld, claimed
 
 Told = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -138,9 +136,8 @@ def _released(schema: Schema, written: Written) -> Iterator[Released]:
             rows
         ):
             raise VerificationError("Output, ledger and certificates do not have the same rows in every class.")
-        distances = {name: _claimed([each["t"][name] for each in classes]) for name in classes[0]["t"]}
         frame = _frame(rows, written.field)
-        about_all = Window(**window), case, method, 0.0, distances
+        about_all = Window(**window), case, method, 0.0, claimed(classes)
         yield Released(frame, labels, np.array(numbers, np.int64), *about_all)
     if next(output, None) is not None or next(ledger, None) is not None:
         raise VerificationError("Output or ledger have rows that no certificate is about.")
@@ -153,17 +150,6 @@ def _frame(rows: list[Row], field: str) -> pl.DataFrame:
     return pl.DataFrame({name: [row[name] for row in rows] for name in names}, schema=dict.fromkeys(names, pl.String))
 
 
-def _claimed(told: list[Told]) -> Distances:
-    """The distances that certificates tell, as the checker wants them: a / denominator."""
-    floats, ones = np.array([each["value"] for each in told], np.float64), np.ones(len(told), np.int64)
-    if any(each["exact"] is None for each in told):
-        return Distances(None, None, ones, 1, 1, floats)
-    fractions = [Fraction(each["exact"]) for each in told]
-    denominator = lcm(*(each.denominator for each in fractions))
-    a = np.array([int(each * denominator) for each in fractions], object)
-    return Distances(a, np.zeros(len(a), object), ones, 1, denominator, floats)
-
-
 def replay_files(
     schema: Schema,
     window: int,
@@ -172,6 +158,7 @@ def replay_files(
     beside: Mapping[str, Path | None],
     format: Format,
     field: str,
+    checkpoint: Path | None = None,
 ) -> dict[str, int]:
     """`replay` of what lies in files or folders.
 
@@ -185,21 +172,24 @@ def replay_files(
         The files `certificates`, `ledger` and `rejected`; the last may be None.
     format, field
         As the stream was told.
+    checkpoint
+        Of the stream: it knows in which order the files of a folder were read, if not by name.
     """
     ledger, certificates, rejected = beside["ledger"], beside["certificates"], beside["rejected"]
     assert ledger is not None
     assert certificates is not None
     letters = _lines(rejected) if rejected is not None else ()
     written = Written(_output(output, schema, format), _lines(certificates), _lines(ledger), letters, field)
-    return replay(schema, window, (batch.rows for batch in _batches(source, schema, format)), written)
+    order = () if checkpoint is None else files_read(checkpoint.read_bytes())
+    return replay(schema, window, (batch.rows for batch in _batches(source, schema, format, order)), written)
 
 
-def _batches(source: Path, schema: Schema, format: Format) -> Iterator[Batch]:
+def _batches(source: Path, schema: Schema, format: Format, order: Sequence[str]) -> Iterator[Batch]:
     lines: LineInput | FolderInput
     if source.is_dir():
-        lines = FolderInput(source, schema, format, None, follow=False)
+        lines = FolderInput(source, schema, format, order=order)
     else:
-        lines = open_file(source, schema, format, None, follow=False)
+        lines = open_file(source, schema, format, None)
     yield from _all(lines)
 
 
