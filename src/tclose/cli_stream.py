@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json as jsonlib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from tclose.cli_parts import Json, SchemaOption, find_method, override, say
+
+if TYPE_CHECKING:
+    from tclose.stream.windows import Budget
 
 Window = Annotated[int, typer.Option(min=1, help="Rows that each class is close to.", show_default=False)]
 Step = Annotated[int, typer.Option(min=1, help="Rows by which the window advances.", show_default=False)]
@@ -75,6 +78,9 @@ Option = Annotated[
 ]
 K = Annotated[int | None, typer.Option(help="Instead of the schema's k.")]
 T = Annotated[list[str] | None, typer.Option(help="column=0.2, instead of the schema's t; may be repeated.")]
+BudgetOption = Annotated[
+    str, typer.Option("--budget", help="How near classes must be: `printed` as in the paper, or `window`.")
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="Random if not given, and kept in the checkpoint.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No status lines.")]
 
@@ -139,6 +145,7 @@ def stream(
     option: Option = None,
     k: K = None,
     t: T = None,
+    budget: BudgetOption = "printed",
     seed: Seed = None,
     quiet: Quiet = False,
 ) -> None:
@@ -154,7 +161,7 @@ def stream(
     from tclose.stream.feeds.loop import Settings
 
     settled = override(Schema.load(schema), k, t or [])
-    settings = Settings(window, step, find_method(method or DEFAULT, option or []), seed)
+    settings = Settings(window, step, find_method(method or DEFAULT, option or []), seed, cast("Budget", budget))
     wanted = Wishes(
         input=input, output=output, format=format, redis=redis, source=source, to=to, group=group, consumer=consumer,
         json_field=json_field, max_pending=max_pending, checkpoint=checkpoint, rejected=rejected,

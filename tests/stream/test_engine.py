@@ -16,6 +16,7 @@ from tclose.errors import SchemaError, SizeError, TableError
 from tclose.partition import Partition
 from tclose.schema import Schema
 from tclose.stream import Checker, Engine, Outcome
+from tclose.stream.windows import advance
 from tests.seeds import for_seeds
 from tests.stream.streams import TEMPERS, Halves, frame_of, released, rows_of, run, schema_of, told
 
@@ -273,6 +274,27 @@ class TestEnd:
         last = released(outcomes)[-1]
         assert {int(number) // 200 for number in last.numbers} == {0, 1}
 
+    def test_the_last_step_keeps_back_what_may_help(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of classes kept back only those must go whose rows leave the window; fewer rows are withheld then."""
+        withheld = {}
+        for every in (False, True):
+            if every:
+
+                def as_printed(out: Any, kept: Any, _step: int, form: Any, _last: bool = False) -> Any:
+                    return advance(out, kept, 10, form)
+
+                monkeypatch.setattr("tclose.stream.engine.advance", as_printed)
+            withheld[every] = 0
+            for seed in range(30):
+                rng = np.random.default_rng(seed)
+                n = 30 + 10 * int(rng.integers(1, 5)) + int(rng.integers(1, 10))
+                rows = [(int(rng.random() < (0.1 if place < n - 10 else 0.9)),) for place in range(n)]
+                schema = schema_of(["0.1"], k=2, values=2)
+                engine = Engine(schema, window=30, step=10, seed=1)
+                checked(engine, frame_of(rows, rng), schema, 30)
+                withheld[every] += engine.counts["withheld"]
+        assert withheld[False] < withheld[True]
+
     def test_as_many_as_can_be_are_released(self) -> None:
         """Of late rows of two values, one of which is far too frequent, some are close to the last window."""
         schema = schema_of(["0.1"], k=2)
@@ -483,3 +505,12 @@ class TestReleased:
         assert certificate["window"] == {"rows": 20, "step": 10}
         assert certificate["required"]["t"]["s0"]["exact"] == "1/5"
         assert "12345" not in repr(certificate)
+
+
+def test_a_method_that_ends_by_the_clock_is_refused() -> None:
+    """A replay must give the same classes."""
+    keys = {"k": 2, "recode": "suppress", "quasi": {"x": {"kind": "categorical"}}}
+    schema = Schema.from_dict({**keys, "sensitive": {"s": {"distance": "equal", "t": "0.5"}}})
+    with pytest.raises(SchemaError, match="a replay of a stream"):
+        Engine(schema, window=20, step=10, method="milp")
+    Engine(schema, window=20, step=10, method="exact")

@@ -152,10 +152,13 @@ class TestLines:
 
     def test_lines_of_csv(self) -> None:
         assert csv_row(b'"a, b",2\r', ["x", "y"], schema()) == {"x": "a, b", "y": "2"}
+        assert csv_row(b'"a ""b""",""', ["x", "y"], schema()) == {"x": 'a "b"', "y": ""}
         for line, match in (
             (b"1", "fields"),
             (b"1,2,3", "fields"),
             (b'"1,2', "quote"),
+            (b'5,a"', "quote"),
+            (b'5,"a"b', "quote"),
             (b"\xff,1", "text"),
             (b"", "empty"),
         ):
@@ -396,6 +399,15 @@ class TestRefused:
             go(folder, output="other.jsonl")
         go(folder, seed=None)  # the one it has
 
+    def test_another_kind_of_input_or_field(self, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        go(folder, ending=Ending(pause=True))
+        with pytest.raises(TableError, match="another class-field"):
+            go(folder, field="klass")
+        (folder / "incoming").mkdir()
+        with pytest.raises(TableError, match="another input"):
+            go(folder, source="incoming")
+
     def test_another_input(self, tmp_path: Path, given: list[bytes]) -> None:
         folder = put_in(tmp_path, given)
         go(folder, ending=Ending(pause=True))
@@ -528,6 +540,15 @@ class TestCommand:
         go(folder)
         assert written(folder) == reference
 
+    def test_what_is_refused_leaves_nothing_behind(self, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        named = [f"--{name}={path}" for name, path in vars(targets(folder)).items()]
+        sizes = ["--window", "4", "--step", "2"]
+        done = strategies.run("stream", *schema_file(folder), *sizes, *named, "--input", str(folder / "in.jsonl"))
+        assert done.code == 3
+        assert "longer step" in done.err
+        assert {path.name for path in folder.iterdir()} == {"in.jsonl", "schema.toml"}
+
     def test_stream_check(self, tmp_path: Path, given: list[bytes]) -> None:
         folder = put_in(tmp_path, given)
         go(folder)
@@ -557,6 +578,7 @@ class TestCommand:
             (["--checkpoint", "nowhere/state"], "nowhere"),
             (["--checkpoint", "x", "--rejected", "x"], "different"),
             (["--format", "xml"], "--format"),
+            (["--input", ".", "--rejected", "rejected.jsonl"], "would be read too"),
         ],
     )
     def test_options_that_do_not_go_together(self, options: list[str], match: str, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from tclose.algorithms import Algorithm
 from tclose.errors import SchemaError
 from tclose.joint_codes import MOST
 from tclose.schema import Schema
@@ -18,6 +19,15 @@ def check_sizes(schema: Schema, window: int, step: int) -> None:
         )
     if step < schema.k:
         raise SchemaError(f"The window advances by {step} rows, and k = {schema.k} asks for more. Take a longer step.")
+
+
+def check_method(algorithm: Algorithm) -> None:
+    """Refuse a method that ends by the clock: run again, it would form other classes of the same rows."""
+    if getattr(algorithm, "seconds", 0):
+        raise SchemaError(
+            f"'{algorithm.name}' ends after some seconds, so that a replay of a stream could give other classes, and "
+            "two generalizations of a row tell more than one. Use another method."
+        )
 
 
 def check_schema(schema: Schema) -> None:

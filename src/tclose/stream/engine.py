@@ -16,7 +16,7 @@ from tclose.algorithms import Algorithm, find
 from tclose.capable import check_capable
 from tclose.errors import SchemaError, TableError
 from tclose.schema import Schema
-from tclose.stream.allowed import check_schema, check_sizes
+from tclose.stream.allowed import check_method, check_schema, check_sizes
 from tclose.stream.certificate import certify_stream
 from tclose.stream.checkpoint import Kept, State, pack, unpack
 from tclose.stream.door import Opened, opened, read
@@ -96,6 +96,7 @@ class Engine:
     ) -> None:
         self._algorithm = find(method)
         check_capable(self._algorithm, schema)
+        check_method(self._algorithm)
         check_schema(schema)
         check_sizes(schema, window, step)
         if budget not in ("printed", "window"):
