@@ -434,7 +434,7 @@ class TestRefused:
         folder = put_in(tmp_path, given)
         go(folder, ending=Ending(pause=True))
         data = (folder / "state").read_bytes()
-        for wrong, match in ((data[:-1] + b"x", "damaged"), (b"x", "none of")):
+        for wrong, match in ((data[:-1] + b"x", "damaged"), (b"x", "not a checkpoint")):
             (folder / "state").write_bytes(wrong)
             with pytest.raises(TableError, match=match):
                 go(folder)

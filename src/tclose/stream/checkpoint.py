@@ -22,11 +22,10 @@ from tclose.hierarchy import Hierarchy
 from tclose.metrics.closeness import Distances
 from tclose.schema import Schema
 from tclose.stream.door import Columns, Types
+from tclose.stream.envelope import pack, unpack
 from tclose.stream.items import Window
 
 Integers = NDArray[np.int64]
-MAGIC = b"tclose stream 1\n"
-DIGEST = 32
 OUR = ("\0number", "\0out", "\0kept")  # no column has such a name
 COUNTS = ("released", "rejected", "withheld", "classes", "case_1", "case_2", "case_3")
 
@@ -98,11 +97,8 @@ class State:
         return self.counts | {name: self.counts[name] + number for name, number in more.items()}
 
 
-def pack(state: State, settings: dict[str, Any], schema: Schema) -> bytes:
-    """State and settings as bytes: a line that says what it is, their digest, and two parts.
-
-    The first part is JSON; the second the rows at hand, as Arrow.
-    """
+def pack_state(state: State, settings: dict[str, Any], schema: Schema) -> bytes:
+    """State and settings as bytes; the rows at hand are a part of their own, as Arrow."""
     told = {
         **{name: getattr(state, name) for name in ("position", "steps", "finished", "counts")},
         "settings": settings,
@@ -110,33 +106,25 @@ def pack(state: State, settings: dict[str, Any], schema: Schema) -> bytes:
         "types": list(state.types),
         "kept": None if state.kept is None else _kept_as_dict(state.kept),
     }
-    head = json.dumps(told).encode()
     file = io.BytesIO()
     columns = [as_enum(column.values).gather(column.codes).alias(name) for name, column in state.columns.items()]
     ours = [pl.Series(name, array) for name, array in zip(OUR, (state.numbers, state.out, state.labels), strict=True)]
     pl.DataFrame([*columns, *ours]).write_ipc(file)
-    body = len(head).to_bytes(8, "big") + head + file.getvalue()
-    return MAGIC + hashlib.sha256(body).digest() + body
+    return pack(told, {"rows": file.getvalue()})
 
 
-def unpack(data: bytes, schema: Schema) -> tuple[State, dict[str, Any]]:
-    """The inverse of `pack`.
+def unpack_state(data: bytes, schema: Schema) -> tuple[State, dict[str, Any]]:
+    """The inverse of `pack_state`.
 
     Raises
     ------
     TableError
         It is no checkpoint of this version, is damaged, or belongs to another schema.
     """
-    if not data.startswith(MAGIC):
-        raise TableError("This is not a checkpoint of a stream, or one of another version of tclose.")
-    digest, body = data[len(MAGIC) : len(MAGIC) + DIGEST], data[len(MAGIC) + DIGEST :]
-    if hashlib.sha256(body).digest() != digest:
-        raise TableError("The checkpoint is damaged. Go back to an earlier one.")
-    length = int.from_bytes(body[:8], "big")
-    told = json.loads(body[8 : 8 + length])
+    told, parts = unpack(data)
     if told["schema"] != schema_digest(schema):
         raise TableError("The checkpoint was made with another schema. Give the same, or begin a new stream.")
-    frame = pl.read_ipc(io.BytesIO(body[8 + length :]), use_pyarrow=False)
+    frame = pl.read_ipc(io.BytesIO(parts["rows"]), use_pyarrow=False)
     columns = {name: CodedColumn.of(frame[name]) for name in frame.columns if name not in OUR}
     numbers, out, labels = (frame[name].to_numpy().copy() for name in OUR)
     state = State(

@@ -18,7 +18,7 @@ from tclose.errors import SchemaError, TableError
 from tclose.schema import Schema
 from tclose.stream.allowed import check_method, check_schema, check_sizes
 from tclose.stream.certificate import certify_stream
-from tclose.stream.checkpoint import Kept, State, pack, unpack
+from tclose.stream.checkpoint import Kept, State, pack_state, unpack_state
 from tclose.stream.door import Opened, opened, read
 from tclose.stream.ending import end
 from tclose.stream.items import Outcome, Rejected, Released, Withheld
@@ -186,12 +186,12 @@ class Engine:
             "method": algorithm.name,
             "parameters": asdict(algorithm),  # type: ignore[call-overload]
         }
-        return pack(self._state, settings, self._schema)
+        return pack_state(self._state, settings, self._schema)
 
     @classmethod
     def restore(cls, schema: Schema, data: bytes, method: Algorithm | None = None) -> Engine:
         """The engine as it was when the checkpoint was made; `method` is needed only if it is none of the registry."""
-        state, settings = unpack(data, schema)
+        state, settings = unpack_state(data, schema)
         if method is None:
             method = type(find(settings["method"]))(**settings["parameters"])
         sizes = {name: settings[name] for name in ("window", "step", "seed", "budget")}

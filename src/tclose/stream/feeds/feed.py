@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Protocol
 
-from tclose.errors import TableError, TcloseError
+from tclose.errors import TcloseError
 from tclose.stream.feeds.places import Run
 from tclose.stream.items import Released
 
 Position = dict[str, Any]
 Letter = dict[str, Any]
-MAGIC = b"tclose feed 1\n"
-DIGEST = 32
 
 
 class LostError(TcloseError):
@@ -144,38 +140,3 @@ class Feed(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
-
-
-def pack(head: dict[str, Any], parts: Mapping[str, bytes]) -> bytes:
-    """A head and named parts as bytes, with a digest.
-
-    Examples
-    --------
-    >>> unpack(pack({"a": 1}, {"b": b"c"}))
-    ({'a': 1}, {'b': b'c'})
-    """
-    told = json.dumps({**head, "": [[name, len(part)] for name, part in parts.items()]}).encode()
-    body = len(told).to_bytes(8, "big") + told + b"".join(parts.values())
-    return MAGIC + hashlib.sha256(body).digest() + body
-
-
-def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The inverse of `pack`.
-
-    Raises
-    ------
-    TableError
-        It is something else, or damaged.
-    """
-    if not data.startswith(MAGIC):
-        raise TableError("The checkpoint is none of `tclose stream`, or of another version of it.")
-    digest, body = data[len(MAGIC) : len(MAGIC) + DIGEST], data[len(MAGIC) + DIGEST :]
-    if hashlib.sha256(body).digest() != digest:
-        raise TableError("The checkpoint is damaged. Put a copy of it back, or begin anew with other outputs.")
-    start = 8 + int.from_bytes(body[:8], "big")
-    head = json.loads(body[8:start])
-    parts = {}
-    for name, length in head.pop(""):
-        parts[name] = body[start : start + length]
-        start += length
-    return head, parts

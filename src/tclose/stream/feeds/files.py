@@ -16,8 +16,9 @@ from typing import Any
 
 from tclose.errors import TableError
 from tclose.schema import Schema
+from tclose.stream.envelope import pack, unpack
 from tclose.stream.feeds.durable import PRIVATE, PUBLIC, Appended, Lock, put
-from tclose.stream.feeds.feed import Batch, Pending, Position, pack, unpack
+from tclose.stream.feeds.feed import Batch, Pending, Position
 from tclose.stream.feeds.folder import FolderInput
 from tclose.stream.feeds.lines import Format, LineInput, Pipe, open_file
 from tclose.stream.feeds.written import as_csv, as_jsonl, as_line, check_field, ledger

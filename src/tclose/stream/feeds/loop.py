@@ -11,7 +11,8 @@ from tclose.algorithms import Algorithm
 from tclose.errors import TableError
 from tclose.schema import Schema
 from tclose.stream.engine import Engine
-from tclose.stream.feeds.feed import Batch, Feed, Letter, LostError, Pending, Position, StoppedError, pack, unpack
+from tclose.stream.envelope import pack, unpack
+from tclose.stream.feeds.feed import Batch, Feed, Letter, LostError, Pending, Position, StoppedError
 from tclose.stream.feeds.places import Places
 from tclose.stream.items import Outcome
 from tclose.stream.windows import Budget
