@@ -167,6 +167,7 @@ class Hierarchy:
         if not ordered:
             return cls.flat(())
         width = len(ordered[0]) if len({len(value) for value in ordered}) == 1 else 0
+        shared = [0, *map(_shared, ordered, ordered[1:])]  # of each value with the one before
         labels: list[str] = []
         parents: list[int] = []
         stack = [(0, len(ordered), -1)]
@@ -175,9 +176,9 @@ class Hierarchy:
             if high - low == 1 and above >= 0:
                 labels.append(ordered[low])
             else:
-                prefix = ordered[low][: _shared(ordered[low], ordered[high - 1])] if high - low > 1 else ""
-                parts = (p for p in range(low + 1, high) if _shared(ordered[p - 1], ordered[p]) == len(prefix))
-                starts = [low, *parts]
+                least = min(shared[low + 1 : high], default=0)  # what the first and the last share, all do
+                prefix = ordered[low][:least]
+                starts = [low, *(place for place in range(low + 1, high) if shared[place] == least)]
                 groups = zip(starts, [*starts[1:], high], strict=True)
                 stack.extend(reversed([(start, stop, len(labels)) for start, stop in groups]))
                 labels.append(_stars(prefix, width))
@@ -307,8 +308,10 @@ def _check_path(path: Sequence[str], line: int, name: str) -> None:
 
 def _shared(left: str, right: str) -> int:
     """The length of the common beginning of two texts."""
-    length = min(len(left), len(right))
-    return next((place for place in range(length) if left[place] != right[place]), length)
+    for place, (one, other) in enumerate(zip(left, right, strict=False)):
+        if one != other:
+            return place
+    return min(len(left), len(right))
 
 
 def _stars(prefix: str, width: int) -> str:
