@@ -7,17 +7,21 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 import tclose
 from benchmarks.results import show
 from benchmarks.tables import K, Table, chosen
 from tclose.algorithms import REGISTRY, find
+from tclose.attacks.boxes import shown_classes
+from tclose.attacks.definetti import Guesses, definetti
 from tclose.attacks.minimality import Minimality, minimality
 from tclose.capable import check_capable
 from tclose.encode import encode
 from tclose.exposure import Exposure
 from tclose.frames import read
+from tclose.partition import Control
 from tclose.requirement import Requirement
 from tclose.schema import Schema
 
@@ -25,7 +29,7 @@ T = "0.2"
 N_ROWS = 3000
 NAMES = ("adult-occupation", "adult-education")
 # Small tables, for a method is run some hundred times on each.
-N_SMALL, SMALL_ROWS = 5, 24
+N_SMALL, SMALL_ROWS, FEWEST_ROWS = 5, 24, 12
 SMALL_QUASI = ("age", "sex", "education")
 CANDIDATES, CANDIDATES_A_CLASS, SEEDS = 50, 20, 4
 ATTACKERS: dict[str, dict[str, Any]] = {
@@ -38,7 +42,7 @@ HEADER = ["", "linked", "> 0.2", "worst rise", "mean rise", "worst ratio", "simi
 
 def run(console: Console) -> dict[str, Any]:
     cases = [_exposed(console, table.head(N_ROWS)) for table in chosen(console, NAMES)]
-    small = [_again(console, table) for table in chosen(console, ("adult-salary",))]
+    small = [each for table in chosen(console, ("adult-salary",)) for each in _again(console, table)]
     return {"k": K, "t": T, "rows": N_ROWS, "cases": cases, "minimality": small}
 
 
@@ -72,25 +76,55 @@ def _figures(exposure: Exposure) -> list[str]:
     ]
 
 
-def _again(console: Console, table: Table) -> dict[str, Any]:
-    """Every attacker on every method, over several small tables cut from one."""
-    keys = {**table.keys, "quasi": {name: table.keys["quasi"][name] for name in SMALL_QUASI}}
-    keys |= {"k": 3, "sensitive": {"salary-class": {"distance": "equal", "t": T}}}
-    schema = Schema.from_dict(keys, base=table.base)
-    frame = table.frame.select(*SMALL_QUASI, "salary-class")
+def _again(console: Console, table: Table) -> Iterator[dict[str, Any]]:
+    """Every attacker on every method: those for small tables only have smaller ones, and what each of them takes."""
+    quasi = {name: table.keys["quasi"][name] for name in SMALL_QUASI}
+    close = {"k": 3, "quasi": quasi, "sensitive": {"salary-class": {"distance": "equal", "t": T}}}
+    diverse = {"k": 2, "quasi": quasi, "sensitive": {"occupation": {"distance": "equal", "l": {"frequency": 2}}}}
+    usual = Schema.from_dict(close, base=table.base)
+    asked = f"salary-class, k = 3, t = {T}"
+    yield _run_again(console, table, asked, usual, list(_capable(usual)), SMALL_ROWS)
+    for rule, keys, names in (
+        (asked, close, ["exact"]),
+        (f"{asked}, stars", close | {"recode": "suppress"}, ["exact", "milp"]),
+        ("occupation 2-diverse", diverse, ["exact", "two-diversity"]),
+    ):
+        yield _run_again(console, table, rule, Schema.from_dict(keys, base=table.base), names, FEWEST_ROWS)
+
+
+def _run_again(
+    console: Console, table: Table, rule: str, schema: Schema, names: list[str], n_rows: int
+) -> dict[str, Any]:
+    """What learning from the release and running the method again tell, over several tables of so many rows."""
+    frame = table.frame.select(*schema.columns)
     runs: dict[str, dict[str, list[Minimality]]] = {}
-    for name in _capable(schema):
-        runs[name] = {attacker: [] for attacker in ATTACKERS}
+    learned: dict[str, list[Guesses]] = {}
+    for name in names:
+        runs[name], learned[name] = {attacker: [] for attacker in ATTACKERS}, []
         for number in range(N_SMALL):
-            encoded = encode(read(frame.slice(number * SMALL_ROWS, SMALL_ROWS)), schema)
+            encoded = encode(read(frame.slice(number * n_rows, n_rows)), schema)
             requirement = Requirement.of(schema, encoded)
+            found = find(name).partition(encoded, requirement, rng=np.random.default_rng(number), control=Control())
+            learned[name].append(definetti(encoded, shown_classes(encoded, found.labels), 0))
             for attacker, options in ATTACKERS.items():
                 runs[name][attacker].append(minimality(encoded, requirement, find(name), seed=number, **options))
-    rows = [[name, *(_mean(each) for each in by_attacker.values())] for name, by_attacker in runs.items()]
-    title = f"gain and share of candidates kept: {N_SMALL} tables of {SMALL_ROWS} rows of {table.title}, k = 3, t = {T}"
-    show(console, title, ["", *ATTACKERS], rows)
+    rows = [
+        [name, *_gains(learned[name]), *(_mean(each) for each in by_attacker.values())]
+        for name, by_attacker in runs.items()
+    ]
+    title = f"gains, and shares of candidates kept: {N_SMALL} tables of {n_rows} rows of Adult, {rule}"
+    show(console, title, ["", "boxes", "rows", *ATTACKERS], rows)
     told = {name: {each: [one.as_dict() for one in found] for each, found in run.items()} for name, run in runs.items()}
-    return {"table": table.name, "found": told}
+    guesses = {name: [one.as_dict() for one in found] for name, found in learned.items()}
+    return {"table": table.name, "rows": n_rows, "rule": rule, "found": told, "definetti": guesses}
+
+
+def _gains(found: list[Guesses]) -> tuple[str, str]:
+    """What both learners add to the most frequent value of the class."""
+    boxes, rows = (
+        statistics.mean(each) for each in zip(*((one.gain, one.gain_with_rows) for one in found), strict=True)
+    )
+    return f"{boxes:+.3f}", f"{rows:+.3f}"
 
 
 def _mean(found: list[Minimality]) -> str:
