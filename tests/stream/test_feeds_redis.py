@@ -61,7 +61,7 @@ def feed(broker: Broker, **options: Any) -> Any:
     from tclose.stream.feeds.redis import RedisFeed
     from tclose.stream.feeds.redis_client import Keys
 
-    keys = Keys("in", "out", certificates="certificates", ledger="ledger")
+    keys = Keys("in", options.pop("to", "out"), certificates="certificates", ledger="ledger")
     return RedisFeed(schema(), broker.url, keys, **{"json_field": "row", "consumer": "one", **options})
 
 
@@ -295,7 +295,7 @@ def test_entries_wait_in_redis_and_not_in_memory(broker: Broker, client: Any, gi
     batch = running.read()
     assert len(batch.rows) == len(given)
     assert client.xpending("in", "tclose")["pending"] == len(given)
-    running.commit(Pending(), b"state", batch.after(9))
+    running.commit(Pending(entries=[f"{number}-0" for number in range(1, 11)]), b"state")
     assert client.xpending("in", "tclose")["min"] == b"11-0"
     running.close()
 
@@ -319,7 +319,7 @@ def test_a_run_that_was_overtaken_writes_nothing(broker: Broker, client: Any) ->
     other = feed(broker)
     other.open()
     with pytest.raises(TableError, match="taken over"):
-        one.commit(Pending(letters=[{"row": 1}]), b"state", None)
+        one.commit(Pending(letters=[{"row": 1}]), b"state")
     assert client.get("in:tclose:checkpoint") is None
     assert client.xlen("out:rejected") == 0
     one.close()
@@ -333,12 +333,12 @@ def test_a_lease_that_ran_out_is_no_harm_by_itself(broker: Broker, client: Any) 
     one.open()
     one.begin(None)
     time.sleep(0.2)
-    one.commit(Pending(), b"state", None)
+    one.commit(Pending(), b"state")
     late = feed(broker, consumer="two")
     time.sleep(0.2)
     late.open()
     with pytest.raises(LostError, match="silent"):
-        one.commit(Pending(), b"other", None)
+        one.commit(Pending(), b"other")
     assert client.get("in:tclose:checkpoint") == b"state"
     late.close()
 
@@ -360,7 +360,7 @@ def test_a_key_that_changes_its_type_stops_the_commit(broker: Broker, client: An
     one.begin(None)
     client.set("out:rejected", "something")
     with pytest.raises(TableError, match="must be a stream"):
-        one.commit(Pending(letters=[{"row": 1}]), b"state", None)
+        one.commit(Pending(letters=[{"row": 1}]), b"state")
     assert client.get("in:tclose:checkpoint") is None
     one.close()
 
@@ -385,24 +385,34 @@ def test_entries_deleted_after_delivery_are_told(broker: Broker, client: Any, gi
     assert any("1 entries were deleted" in each for each in said)
 
 
-def test_a_checkpoint_that_is_gone_is_told(broker: Broker, client: Any, given: list[bytes]) -> None:
-    """Its rows are acknowledged and nowhere else: to begin anew would lose them without a word."""
-    put(client, given[:20])
+def test_a_checkpoint_that_is_gone_takes_no_row_along(broker: Broker, client: Any, given: list[bytes]) -> None:
+    """What is not out is pending: a new stream reads it again, and what is out is not read again."""
+    put(client, given[:70])
     stream(broker, Ending(pause=True))
+    waiting = client.xpending("in", "tclose")["pending"]
+    out = came_out(client)
+    assert 0 < waiting == 70 - len(out["out"]) - len(out["rejected"])
     client.delete("in:tclose:checkpoint")
-    before = came_out(client)
-    for _ in range(2):
-        with pytest.raises(TableError, match=r"has been read.* rows that it held are lost"):
-            stream(broker)
-    client.xgroup_destroy("in", "tclose")
-    client.delete("certificates", "out:rejected")
-    stream(broker)  # nothing was out yet, and all entries are there
-    assert client.xlen("out") > 0
-    client.delete("in:tclose:checkpoint")
-    client.xgroup_destroy("in", "tclose")
-    with pytest.raises(TableError, match="'out' has entries already"):
+    with pytest.raises(TableError, match=r"'out' has entries already.* another --to"):
         stream(broker)
-    assert before["out"] == []
+    put(client, given[70:], first=71)
+    status = run(feed(broker, to="again"), schema(), settings())
+    assert status.counts["rows"] == len(given) - 70 + waiting
+    ids = [json.loads(fields[b"row"])["id"] for _, fields in client.xrange("out") + client.xrange("again")]
+    entries = [fields[b"entry"] for name in ("out", "again") for _, fields in client.xrange(f"{name}:rejected")]
+    assert len(set(ids)) == len(ids)
+    assert len(set(entries)) == len(entries) == len(given) - len(ids)
+    assert client.xpending("in", "tclose")["pending"] == 0
+
+
+def test_entries_are_acknowledged_when_their_rows_are_out(broker: Broker, client: Any, given: list[bytes]) -> None:
+    put(client, given[:70])
+    stream(broker, Ending(pause=True))
+    pending = [each["message_id"] for each in client.xpending_range("in", "tclose", "-", "+", 1000)]
+    rows = {f"{number}-0".encode(): json.loads(line) for number, line in enumerate(given, 1) if line.startswith(b"{")}
+    waiting = {rows[entry]["id"] for entry in pending}
+    assert waiting
+    assert waiting.isdisjoint(row["id"] for row in came_out(client)["out"])
 
 
 def test_a_group_that_is_there_may_be_used(

@@ -96,11 +96,14 @@ class Pending:
         Dead letters: what was rejected or withheld, where it stood, and why.
     certificates
         What may be published of the stream, once, and of each class.
+    entries
+        The ids of those entries whose rows are out with this, where rows come as entries.
     """
 
     released: list[Released] = field(default_factory=list)
     letters: list[Letter] = field(default_factory=list)
     certificates: list[dict[str, Any]] = field(default_factory=list)
+    entries: list[str] = field(default_factory=list)
 
 
 class Feed(Protocol):
@@ -135,7 +138,7 @@ class Feed(Protocol):
     def end(self) -> None:
         """Take what is there as all there is."""
 
-    def commit(self, pending: Pending, checkpoint: bytes, position: Position | None) -> None:
+    def commit(self, pending: Pending, checkpoint: bytes) -> None:
         """Make all of it durable at once."""
 
     def close(self) -> None:

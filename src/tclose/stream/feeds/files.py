@@ -181,7 +181,7 @@ class FileFeed:
         assert self._input is not None
         self._input.end()
 
-    def commit(self, pending: Pending, checkpoint: bytes, position: Position | None) -> None:
+    def commit(self, pending: Pending, checkpoint: bytes) -> None:
         """See `Feed`."""
         parts = dict(self._parts(pending))
         path = self._targets.checkpoint

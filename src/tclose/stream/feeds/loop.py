@@ -14,7 +14,7 @@ from tclose.stream.engine import Engine
 from tclose.stream.envelope import pack, unpack
 from tclose.stream.feeds.feed import Batch, Feed, Letter, LostError, Pending, Position, StoppedError
 from tclose.stream.feeds.places import Places
-from tclose.stream.items import Outcome
+from tclose.stream.items import Outcome, Rejected, Released, Withheld
 from tclose.stream.windows import Budget
 
 EVERY = 10.0  # seconds between two commits, at most, while rows come in
@@ -248,6 +248,9 @@ class Session:
         for withheld in outcome.withheld:
             numbers = withheld.numbers.tolist()
             self._pending.letters += [self._letter(number, "withheld", None, withheld.reason) for number in numbers]
+        parts: tuple[Released | Rejected | Withheld, ...] = (*outcome.released, *outcome.rejected, *outcome.withheld)
+        for part in parts:
+            self._pending.entries += self._places.entries(part.numbers.tolist())
         for released in outcome.released:
             self._pending.released.append(released)
             self._pending.certificates += [released.certificate(place) for place in range(len(released))]
@@ -270,7 +273,7 @@ class Session:
             "position": self._position,
             "places": self._places.between(engine.oldest, engine.position),
         }
-        self._feed.commit(self._pending, pack(head, {"engine": engine.checkpoint()}), self._position)
+        self._feed.commit(self._pending, pack(head, {"engine": engine.checkpoint()}))
         self._pending = Pending()
         self._committed, self._committed_at = time.monotonic(), engine.position
 

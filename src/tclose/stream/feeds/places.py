@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,6 +73,12 @@ class Places:
         if after and number < self.runs[after - 1].first + self.runs[after - 1].size:
             return self.runs[after - 1].place(number)
         return {}
+
+    def entries(self, numbers: Iterable[int]) -> list[str]:
+        """The ids of these rows, where rows come as entries."""
+        if not any(run.entries for run in self.runs):
+            return []
+        return [place["entry"] for place in map(self.find, numbers) if "entry" in place]
 
     def forget(self, before: int) -> None:
         """Rows with smaller numbers are asked for no more."""

@@ -1,9 +1,8 @@
 """RedisFeed: from one stream of Redis to another, committed in one transaction.
 
 A transaction writes released rows, dead letters, certificates and the checkpoint, and acknowledges
-every entry the checkpoint holds or is past: a crash before it leaves all of them pending, and none
-written. An entry may be acknowledged while its row still waits for a class, as the row is then in
-the checkpoint; it need not be delivered again.
+the entries of rows that are out with it: released, rejected or withheld. Entries whose rows wait for a
+class stay pending, although the checkpoint has them: should it be lost, they are not.
 
 One run works at a time. It holds a lease under its consumer's name, and every transaction looks
 whether a later run has raised the fence.
@@ -13,7 +12,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -91,7 +89,6 @@ class RedisFeed:
         self._client = connected(url)
         self._fence, self._renewed = 0, 0.0
         self._last, self._caught_up = BEGINNING, False
-        self._unacknowledged: deque[str] = deque()
         self._waits_for_disk, self._said = False, False
 
     def open(self) -> bytes | None:
@@ -111,25 +108,20 @@ class RedisFeed:
         return {"class-field": self._field, "json-field": self._json_field}
 
     def _check_new(self) -> None:
-        """Refuse to begin where a stream was at work before: its checkpoint is gone, and rows with it."""
+        """Refuse to begin where a stream was at work before: its classes would be numbered again."""
         keys = self._keys
-        with suppress(exceptions().ResponseError):  # no such stream, or no such group
-            if self._client.execute_command("XINFO", "CONSUMERS", keys.source, keys.group):
-                raise TableError(
-                    f"Group '{keys.group}' of '{keys.source}' has been read, and '{keys.checkpoint}' is not there: "
-                    "rows that it held are lost. Put it back, or begin anew with another --group and --to."
-                )
         if self._client.exists(keys.to) and self._client.xinfo_stream(keys.to)["last-generated-id"] != b"0-0":
-            raise TableError(f"'{keys.to}' has entries already, and no checkpoint to go on from. Name another --to.")
+            raise TableError(
+                f"'{keys.to}' has entries already, and there is no '{keys.checkpoint}' to go on from. If it was lost, "
+                "begin anew with another --to: what is not out yet is still pending in the group."
+            )
 
     def begin(self, position: Position | None, pauses: bool = False) -> None:
         """See `Feed`."""
         self._last, self._caught_up = position["entry"] if position else BEGINNING, False
-        self._unacknowledged.clear()
         with guarded():
             self._make_group()
             self._claim()
-            self._forget_settled()
 
     def read(self) -> Batch:
         """See `Feed`."""
@@ -141,14 +133,13 @@ class RedisFeed:
             return Batch.empty(ended=False)
         if entries:
             self._last = entries[-1][0]
-            self._unacknowledged += [entry for entry, _ in entries]
         return self._batch(entries, ended=not entries and not self._follow)
 
     def end(self) -> None:
         """See `Feed`."""
         self._follow = False
 
-    def commit(self, pending: Pending, checkpoint: bytes, position: Position | None) -> None:
+    def commit(self, pending: Pending, checkpoint: bytes) -> None:
         """See `Feed`."""
         with guarded():
             self._wait_for_readers(pending)
@@ -157,11 +148,8 @@ class RedisFeed:
                 for key, fields in self._written(pending):
                     pipe.execute_command("XADD", key, "*", *fields)
                 pipe.set(self._keys.checkpoint, checkpoint)
-                taken = self._taken(position)
-                for start in range(0, len(taken), MANY):
-                    pipe.xack(self._keys.source, self._keys.group, *taken[start : start + MANY])
-            for _ in taken:
-                self._unacknowledged.popleft()
+                for start in range(0, len(pending.entries), MANY):
+                    pipe.xack(self._keys.source, self._keys.group, *pending.entries[start : start + MANY])
             if self._waits_for_disk and not self._client.execute_command("WAITAOF", 1, 0, 5000)[0]:
                 self._say("Redis has not written the last step to its disk within 5 s.")
 
@@ -235,21 +223,13 @@ class RedisFeed:
         while True:
             command = ("XAUTOCLAIM", keys.source, keys.group, self._consumer, 0, start, "COUNT", MANY, "JUSTID")
             following, _, *deleted = self._client.execute_command(*command)
-            n_deleted += len(deleted[0]) if deleted else 0
+            lost = [entry for entry in (deleted[0] if deleted else ()) if order(entry.decode()) > order(self._last)]
+            n_deleted += len(lost)  # the rows of earlier ones are in the checkpoint
             start = following.decode()
             if start == BEGINNING:
                 break
         if n_deleted:
             self._say(f"{n_deleted} entries were deleted from '{keys.source}' after delivery and before a commit.")
-
-    def _forget_settled(self) -> None:
-        """Acknowledge what the checkpoint is past."""
-        keys = self._keys
-        while self._last != BEGINNING:
-            found = self._client.execute_command("XPENDING", keys.source, keys.group, "-", self._last, MANY)
-            if not found:
-                return
-            self._client.xack(keys.source, keys.group, *(each[0] for each in found))
 
     def _delivered_before(self) -> list[Entry]:
         """Entries after the checkpoint that were delivered already."""
@@ -326,13 +306,6 @@ class RedisFeed:
         for key, wanted in self._keys.types().items():
             if (found := self._client.type(key).decode()) not in (wanted, "none"):
                 raise TableError(f"In Redis '{key}' is a {found}, and must be a {wanted}. Name another, or remove it.")
-
-    def _taken(self, position: Position | None) -> list[str]:
-        """The entries up to a position that are not acknowledged."""
-        if position is None:
-            return []
-        last = order(position["entry"])
-        return [entry for entry in self._unacknowledged if order(entry) <= last]
 
     def _wait_for_readers(self, pending: Pending) -> None:
         while pending.released and self._max_pending is not None and not self._stop():
