@@ -586,7 +586,7 @@ def test_no_partition_of_table_1_is_better(t: str, k: int, stars: int) -> None:
 
 
 def test_adult_is_near_the_optimum() -> None:
-    """45,222 rows: bound and release within a thousandth."""
+    """45,222 rows: bound and release within a hundredth; `benchmarks milp` gives it a minute for a thousandth."""
     frame = pl.read_csv(shared("adult.csv.gz")).filter(
         pl.all_horizontal(pl.col(name) != "?" for name in ("workclass", "occupation", "native-country"))
     )

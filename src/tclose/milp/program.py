@@ -15,6 +15,8 @@ from tclose.milp.patterns import Integers, Patterns, Types
 Floats = NDArray[np.float64]
 Terms = Sequence[tuple[Integers, Floats | float]]
 
+LARGEST_SCALE = 1e4  # solvers take 1e-6 for nothing
+
 
 @dataclass(frozen=True, eq=False)
 class Asked:
@@ -113,6 +115,21 @@ class Program:
             row_lower=self.row_lower[rows],
             row_upper=self.row_upper[rows],
             exact=self.exact[rows],
+        )
+
+    def scaled(self) -> Program:
+        """The same with smaller values: a solver that takes what is nearly met for met then finds more.
+
+        A whole unit by which an exact row is broken must stay more than what a solver takes for nothing.
+        """
+        rows = np.repeat(np.arange(len(self.row_lower)), np.diff(self.starts))
+        largest = np.ones(len(self.row_lower))
+        np.maximum.at(largest, rows, np.minimum(abs(self.values), LARGEST_SCALE))
+        return replace(
+            self,
+            values=self.values / largest[rows],
+            row_lower=self.row_lower / largest,
+            row_upper=self.row_upper / largest,
         )
 
 

@@ -49,8 +49,9 @@ class Rounding:
 
     Examples
     --------
-    Of 3/4 x - 1/2 y <= 5/2, with both whole, comes (1/2 x - 0 y) <= 2, here times 1/2:
+    Of 3/4 x - 1/2 y <= 5/2, with both whole, comes 1/2 x - y <= 2, here times 1/2:
 
+    >>> from fractions import Fraction
     >>> half = Rounding.of(ONE * 5 // 2)
     >>> [Fraction(each, ONE) for each in (half.of_one(ONE * 3 // 4, True), half.of_one(-ONE // 2, True), half.largest)]
     [Fraction(1, 4), Fraction(-1, 2), Fraction(1, 1)]

@@ -17,11 +17,11 @@ from tclose.milp.program import Asked, Floats, Program
 from tclose.milp.rounding import MOST_SUMS, Rounder
 from tclose.milp.solver import Limits, Relaxation, Solved, search_near
 
-CUTTING, NEAR, ANYWHERE = 0.1, 0.1, 0.3  # of the time: for cuts by rounding, and for the solver's own search
+CUTTING, NEAR, ANYWHERE = 0.05, 0.25, 0.2  # of the time: for cuts by rounding, and for the solver's own search
 PATIENCE, GAIN = 8, 0.02  # rounds of cuts, and the stars that they must gain
 TIGHT = 1e-6
 # Rows by which the solver's own search may leave the optimum of the relaxation, and its most nodes.
-WINDOWS = ((1, 1_000), (3, 1_000), (8, 1_000))
+WINDOWS = ((1, 1_000), (3, 1_000), (8, 1_000), (3, 30_000), (8, 30_000))
 TRIES = 3  # with a smaller t each, where its points are not close
 SHAVE = Fraction(1, 4 * 10**9)
 MANY_NODES = 2**30
@@ -126,6 +126,7 @@ class Search:
     def _look_near(self, program: Program, point: Floats, seconds: float) -> None:
         """Let the solver search among points near this one and the best known, ever farther away."""
         self._offer(program, point)
+        self.book.mend()
         until = self.watch.left() - seconds
         shaved: dict[int, Fraction] = {}
         for window, nodes in WINDOWS:

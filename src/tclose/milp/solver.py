@@ -156,7 +156,7 @@ def search_near(
     infeasible, and whole tables of stars optimal, of which better points are known.
     """
     highspy = load()
-    solver = _loaded(highspy, program)
+    solver = _loaded(highspy, program.scaled())
     every, whole = np.arange(len(lower), dtype=np.int32), np.flatnonzero(program.whole).astype(np.int32)
     solver.changeColsBounds(len(lower), every, lower, upper)
     solver.changeColsIntegrality(len(whole), whole, [highspy.HighsVarType.kInteger] * len(whole))
