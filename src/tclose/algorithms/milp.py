@@ -12,14 +12,14 @@ import numpy as np
 from tclose.algorithms.tight import Tight
 from tclose.encode import EncodedTable
 from tclose.errors import SchemaError
+from tclose.forming.highs import load
 from tclose.forming.starts import or_start
 from tclose.milp.classes import Book
 from tclose.milp.cuts import lids_of, weigher
 from tclose.milp.grounds import ground_of
-from tclose.milp.patterns import Patterns, Types
+from tclose.milp.patterns import Patterns, RowTypes
 from tclose.milp.program import Asked
 from tclose.milp.search import Problem, Search, Watch
-from tclose.milp.solver import load
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
 
@@ -35,10 +35,11 @@ class Milp:
     merged. Unknown is how many rows of each type a pattern takes. They must add up, every class
     must have k rows and be close, which is linear in the rows of the class, and stars are minimized.
 
-    1. The relaxation is solved and cut: a class of whole rows can come less near to t than one of
-       parts of rows, and the hull of the whole ones says by how much.
-    2. The solver's own search looks for whole points near that of the relaxation.
-    3. Branch and bound goes on until the best partition is proved to be optimal, or time is over.
+    1. `tight` gives a first partition, in a small part of the time.
+    2. The relaxation is solved and cut: a class of whole rows can come less near to t than one of
+       parts of rows, and the hull of the whole ones says by how much; sums of rows are rounded.
+    3. The solver's own search looks for whole points near that of the relaxation, then anywhere.
+    4. Branch and bound goes on until the best partition is proved to be optimal, or time is over.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ class Milp:
         start: Partition | None = None,
     ) -> Partition:
         """The best partition found, and what is proved of it; `start` comes back if it holds and loses no more."""
-        load()
+        load(self.name)
         requirement.check_whole(table)
         watch = self._watch(table, control)
         types = types_of(table, requirement)
@@ -134,12 +135,12 @@ class Milp:
         return Watch(lambda: control.stop or left() <= 0, left, tell)
 
 
-def types_of(table: EncodedTable, requirement: Requirement) -> Types:
+def types_of(table: EncodedTable, requirement: Requirement) -> RowTypes:
     """The types of the rows, by the attributes of which something is asked."""
-    return Types.of(table.places, [table.codes[place] for place in _asked(requirement)])
+    return RowTypes.of(table.places, [table.codes[place] for place in _asked(requirement)])
 
 
-def problem_of(types: Types, requirement: Requirement, stop: Callable[[], bool]) -> Problem | None:
+def problem_of(types: RowTypes, requirement: Requirement, stop: Callable[[], bool]) -> Problem | None:
     """What is to be solved; None where it was stopped."""
     attributes = [requirement.attributes[place] for place in _asked(requirement)]
     grounds = tuple(map(ground_of, attributes))

@@ -9,7 +9,7 @@ import numpy as np
 
 from tclose.encode import EncodedTable
 from tclose.forming.merge import merge
-from tclose.milp.patterns import Integers, Patterns, Types
+from tclose.milp.patterns import Integers, Patterns, RowTypes
 from tclose.milp.program import Floats, Program
 from tclose.partition import Partition
 from tclose.requirement import Requirement
@@ -31,7 +31,7 @@ class Book:
 
     table: EncodedTable
     requirement: Requirement
-    types: Types
+    types: RowTypes
     labels: Integers = field(init=False)
     stars: float = math.inf
     _spare: tuple[float, Integers] = field(default=(math.inf, np.zeros(0, np.int64)), repr=False)
@@ -82,7 +82,7 @@ class Book:
         return placed(self.table, self.types, patterns, program, self.labels)
 
 
-def rounded(program: Program, types: Types, point: Floats) -> Integers:
+def rounded(program: Program, types: RowTypes, point: Floats) -> Integers:
     """Whole rows: down, and what is then missing of a type goes to where most was cut off.
 
     Examples
@@ -107,7 +107,7 @@ def rounded(program: Program, types: Types, point: Floats) -> Integers:
     return counts
 
 
-def spread(program: Program, types: Types, counts: Integers) -> Integers:
+def spread(program: Program, types: RowTypes, counts: Integers) -> Integers:
     """The pattern of each row: those of a type are alike, so the first ones go to the first pattern."""
     order = np.lexsort((program.pattern, program.type))
     owners = np.empty(len(types.of_row), np.int64)
@@ -127,7 +127,9 @@ def joined(table: EncodedTable, labels: Integers) -> Integers:
     return Partition.of(alike[labels]).labels
 
 
-def placed(table: EncodedTable, types: Types, patterns: Patterns, program: Program, labels: Integers) -> Floats | None:
+def placed(
+    table: EncodedTable, types: RowTypes, patterns: Patterns, program: Program, labels: Integers
+) -> Floats | None:
     """Classes as the first columns of a point; None if the program has not all of their patterns."""
     firsts = types.vectors[patterns.covered[patterns.starts[:-1]]]
     known = {row.tobytes(): each for each, row in enumerate(np.where(patterns.stars, -1, firsts))}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.milp.grounds import Edges, Ground, exact_costs, ground_of
-from tclose.milp.patterns import Integers, Patterns, Types
+from tclose.milp.patterns import Integers, Patterns, RowTypes
 from tclose.milp.program import Floats, Program
 from tclose.requirement import Attribute
 
@@ -82,7 +82,7 @@ def least_distance(costs: list[list[Fraction]], reference: Integers, present: Se
 
 
 def weigher(
-    types: Types, k: int, attributes: Sequence[Attribute], grounds: Sequence[Ground]
+    types: RowTypes, k: int, attributes: Sequence[Attribute], grounds: Sequence[Ground]
 ) -> Callable[[Integers], int]:
     """Tells how many unknowns a pattern needs at most, by the vectors that it covers.
 
@@ -154,7 +154,7 @@ class Separator:
     """Finds what a point breaks that no partition does."""
 
     program: Program
-    types: Types
+    types: RowTypes
     patterns: Patterns
     lids: list[Lid]
 

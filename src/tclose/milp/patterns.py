@@ -21,7 +21,7 @@ MOST_UNKNOWNS = 60_000
 
 
 @dataclass(frozen=True, eq=False)
-class Types:
+class RowTypes:
     """Rows that have the same quasi-identifiers and the same sensitive values are one type.
 
     Attributes
@@ -36,7 +36,7 @@ class Types:
     Examples
     --------
     >>> places, codes = [np.array([0, 0, 1])], [np.array([1, 1, 0])]
-    >>> Types.of(places, codes).counts
+    >>> RowTypes.of(places, codes).counts
     array([2, 1])
     """
 
@@ -47,7 +47,7 @@ class Types:
     counts: Integers
 
     @classmethod
-    def of(cls, places: Sequence[NDArray[np.int32]], codes: Sequence[NDArray[np.int32]]) -> Types:
+    def of(cls, places: Sequence[NDArray[np.int32]], codes: Sequence[NDArray[np.int32]]) -> RowTypes:
         """The types of rows with these places, and these codes in the attributes asked."""
         vectors, vector = np.unique(np.stack(places, axis=1), axis=0, return_inverse=True)
         keys = np.stack([vector.reshape(-1), *codes], axis=1)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.milp.grounds import Ground
-from tclose.milp.patterns import Integers, Patterns, Types
+from tclose.milp.patterns import Integers, Patterns, RowTypes
 
 Floats = NDArray[np.float64]
 Terms = Sequence[tuple[Integers, Floats | float]]
@@ -73,7 +73,7 @@ class Program:
     exact: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, types: Types, patterns: Patterns, asked: Asked, shaved: Sequence[Fraction] | None = None) -> Program:
+    def of(cls, types: RowTypes, patterns: Patterns, asked: Asked, shaved: Sequence[Fraction] | None = None) -> Program:
         """The whole program.
 
         Parameters
@@ -137,7 +137,7 @@ class Program:
 class _Draft:
     """A program while it is written."""
 
-    types: Types
+    types: RowTypes
     patterns: Patterns
     asked: Asked
     upper: list[Floats] = field(default_factory=list)

@@ -12,7 +12,7 @@ import numpy as np
 from tclose.milp.branching import Tree, up
 from tclose.milp.classes import Book
 from tclose.milp.cuts import Lid, Separator
-from tclose.milp.patterns import Integers, Patterns, Types
+from tclose.milp.patterns import Integers, Patterns, RowTypes
 from tclose.milp.program import Asked, Floats, Program
 from tclose.milp.rounding import MOST_SUMS, Rounder
 from tclose.milp.solver import Limits, Relaxation, Solved, search_near
@@ -31,7 +31,7 @@ MANY_NODES = 2**30
 class Problem:
     """What is to be solved."""
 
-    types: Types
+    types: RowTypes
     patterns: Patterns
     asked: Asked
     lids: list[Lid]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tclose.errors import MissingExtraError
+from tclose.forming.highs import load
 from tclose.milp.patterns import Integers
 from tclose.milp.program import Floats, Program
 
@@ -68,7 +68,7 @@ class Relaxation:
     _status: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        highspy = load()
+        highspy = load("milp")
         self._status = highspy.HighsModelStatus
         self._solver = _loaded(highspy, self.program)
         if len(self.program.cost) > LONG:
@@ -155,7 +155,7 @@ def search_near(
     Nothing it says of bounds or infeasibility is believed: version 1.15 was seen to call programs
     infeasible, and whole tables of stars optimal, of which better points are known.
     """
-    highspy = load()
+    highspy = load("milp")
     solver = _loaded(highspy, program.scaled())
     every, whole = np.arange(len(lower), dtype=np.int32), np.flatnonzero(program.whole).astype(np.int32)
     solver.changeColsBounds(len(lower), every, lower, upper)
@@ -176,15 +176,6 @@ def search_near(
         solver.setSolution(len(start), every[: len(start)], start)
     solver.run()
     return found, solver.getModelStatus() in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible)
-
-
-def load() -> Any:
-    """The solver's module."""
-    try:
-        import highspy
-    except ImportError:
-        raise MissingExtraError("highspy", "optimum", "'milp'") from None
-    return highspy
 
 
 def _interrupting(stop: Callable[[], bool]) -> Callable[[Any], None]:
