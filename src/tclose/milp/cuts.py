@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise, product
+from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,11 +75,9 @@ def largest_share(costs: list[list[Fraction]], reference: Integers, inside: NDAr
     return share
 
 
-def least_distance(costs: list[list[Fraction]], reference: Integers, present: Sequence[int]) -> Fraction:
-    """How near a class with these values alone can come to the reference: all mass goes to the nearest of them."""
-    n = int(reference.sum())
-    work = (int(mass) * min(costs[code][to] for to in present) for code, mass in enumerate(reference) if mass)
-    return sum(work, Fraction(0)) / n
+def least_work(costs: list[list[int]], reference: Integers, present: Sequence[int]) -> int:
+    """What it takes to bring the reference to these values alone: all mass goes to the nearest of them."""
+    return sum(mass * min(costs[code][to] for to in present) for code, mass in enumerate(reference.tolist()) if mass)
 
 
 def weigher(
@@ -90,14 +89,14 @@ def weigher(
     """
     firsts = np.searchsorted(types.vector, np.arange(len(types.vectors) + 1))
     rows = np.bincount(types.vector, types.counts, len(types.vectors))
-    costs = [exact_costs(attribute) for attribute in attributes]
+    costs = [_in_units(exact_costs(attribute)) for attribute in attributes]
     of_class = 2 + sum(ground.most_columns for ground in grounds)
 
     @cache
     def can_be_close(place: int, present: tuple[int, ...]) -> bool:
-        attribute = attributes[place]
+        attribute, (own, units) = attributes[place], costs[place]
         assert attribute.t is not None
-        return least_distance(costs[place], attribute.reference, present) <= attribute.t
+        return least_work(own, attribute.reference, present) <= attribute.t * units * int(attribute.reference.sum())
 
     def weigh(vectors: Integers) -> int:
         if rows[vectors].sum() < k:
@@ -108,6 +107,12 @@ def weigher(
         return 0
 
     return weigh
+
+
+def _in_units(costs: list[list[Fraction]]) -> tuple[list[list[int]], int]:
+    """Costs in whole units, and how many of these are 1: whole numbers are added up faster."""
+    units = lcm(*(cost.denominator for row in costs for cost in row))
+    return [[int(cost * units) for cost in row] for row in costs], units
 
 
 def _sets(attribute: Attribute) -> list[NDArray[np.bool_]]:
