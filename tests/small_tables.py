@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, timedelta
 from fractions import Fraction
 from random import Random
@@ -18,13 +19,21 @@ KINDS = ("numeric", "stepped", "flat", "tree", "date", "text", "digits")
 DISTANCES = ("equal", "ordered", "ranks", "numeric", "hierarchical", "matrix")
 EXACT = ("equal", "ordered", "ranks", "numeric", "hierarchical")
 DEMANDS = ("k", "t", "t", "two", "three", "joint", "l", "frequency", "t and l")
+RECODES = ("suppress", "generalize")
 
 
-def small_table(seed: int, most: int = 8) -> tuple[pl.DataFrame, Schema]:
+def starred_table(seed: int) -> tuple[pl.DataFrame, Schema]:
+    """The same where cells are suppressed and no l is asked: what `exact` and `milp` both take."""
+    return small_table(seed, recodes=RECODES[:1], demands=("k", "t", "t", "t", "two", "three", "joint"))
+
+
+def small_table(
+    seed: int, most: int = 8, recodes: Sequence[str] = RECODES, demands: Sequence[str] = DEMANDS
+) -> tuple[pl.DataFrame, Schema]:
     """A table of 2 to `most` rows, and a schema; the same for the same seed."""
     random = Random(seed)
     n = random.randint(2, most)
-    recode = random.choice(["suppress", "generalize"])
+    recode = random.choice(recodes)
     missing = random.choice([None, None, "category", "category", "drop"])
     columns: dict[str, list[Any]] = {}
     quasi, sensitive = {}, {}
@@ -32,7 +41,7 @@ def small_table(seed: int, most: int = 8) -> tuple[pl.DataFrame, Schema]:
         kind = random.choice(KINDS)
         values, keys = _quasi(kind, n, recode, random)
         columns[f"q{place}"], quasi[f"q{place}"] = _with_gaps(values, missing, random), keys
-    demand = random.choice(DEMANDS)
+    demand = random.choice(demands)
     for place in range({"k": 0, "two": 2, "three": 3, "joint": 2}.get(demand, 1)):
         distance = random.choice(EXACT if demand == "joint" else DISTANCES)
         values, keys = _sensitive(distance, n, random)

@@ -58,10 +58,13 @@ class Control:
         Time allowed; None is no limit.
     listener
         Called with the loss so far and the share of the work done, each None where unknown.
+    whole
+        Of what this is a part: if that is stopped, so is this.
     """
 
     seconds: float | None = None
     listener: Callable[[float | None, float | None], None] | None = None
+    whole: Control | None = None
     _started: float = field(default_factory=time.monotonic)
     _stopped: bool = False
 
@@ -81,4 +84,6 @@ class Control:
     @property
     def stop(self) -> bool:
         """Whether the method should come back with what it has."""
+        if self.whole is not None and self.whole.stop:
+            return True
         return self._stopped or (self.seconds is not None and time.monotonic() - self._started > self.seconds)

@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 import tclose
-from tclose.algorithms.milp import Milp
+from tclose.algorithms.milp import Milp, problem_of, types_of
 from tclose.encode import EncodedTable, encode
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError
 from tclose.frames import read
-from tclose.milp import patterns, program, search, solver
-from tclose.milp.classes import Book, joined, placed, rounded, spread, stars_of
+from tclose.milp import patterns, search, solver
+from tclose.milp.classes import Book, joined, placed, rounded, spread
 from tclose.milp.cuts import Separator, hull, largest_share
 from tclose.milp.patterns import Patterns
 from tclose.milp.program import Program
+from tclose.milp.rounding import Rounder
 from tclose.milp.search import Problem
 from tclose.milp.solver import Relaxation
 from tclose.partition import Control, Partition
@@ -128,7 +129,7 @@ def random_case(seed: int, kinds: Sequence[str] = KINDS, most: int = 7) -> Case:
 def check_optimal(case: Case) -> None:
     found = run(Milp(), case.table, case.requirement)
     assert case.requirement.holds_in_all(case.table, found.labels)
-    stars = stars_of(case.table, found.labels)
+    stars = case.table.hidden_cells(found.labels)
     least = case.fewest()
     cells = len(case.cells) * len(case.cells[0])
     assert least is not None
@@ -157,7 +158,7 @@ def test_a_matrix_is_as_good_as_doubt_allows(seed: int) -> None:
     pytest.importorskip("ot")
     case = random_case(seed + 50_000, ["matrix"], 6)
     found = run(Milp(), case.table, case.requirement)
-    stars, least, k = stars_of(case.table, found.labels), case.fewest(), case.requirement.k
+    stars, least, k = case.table.hidden_cells(found.labels), case.fewest(), case.requirement.k
 
     def accepted(members: tuple[int, ...]) -> bool:
         codes = [column[list(members)] for column in case.table.codes]
@@ -191,8 +192,14 @@ def test_another_table_may_be_the_reference(seed: int) -> None:
 
 
 def set_up(case: Case) -> tuple[Problem, Book, Program]:
-    problem, book = Milp()._set_up(case.table, case.requirement)
-    return problem, book, Program.of(problem.types, problem.patterns, problem.asked)
+    types = types_of(case.table, case.requirement)
+    problem = problem_of(types, case.requirement, lambda: False)
+    assert problem is not None
+    return (
+        problem,
+        Book(case.table, case.requirement, types),
+        Program.of(problem.types, problem.patterns, problem.asked),
+    )
 
 
 def is_feasible(program: Program, point: NDArray[np.float64]) -> bool:
@@ -239,7 +246,7 @@ def test_the_program_says_what_the_definition_says(seed: int) -> None:
         assert written.cost[: len(point)] @ point == sum(stars_of_class(case.cells, each) for each in members)
         back = spread(written, problem.types, rounded(written, problem.types, point))
         assert np.array_equal(joined(case.table, Partition.of(back).labels), joined(case.table, back))
-        assert stars_of(case.table, Partition.of(back).labels) == stars_of(case.table, labels)
+        assert case.table.hidden_cells(Partition.of(back).labels) == case.table.hidden_cells(labels)
 
 
 @for_seeds(60, at_a_time=30)
@@ -324,6 +331,41 @@ def test_a_solver_that_never_answers_only_takes_longer(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Relaxation, "solve", lambda *_: solver.Solved(None, -math.inf))
         check_optimal(random_case(seed + 70_000, EXACT, 3))
+
+
+@for_seeds(60, at_a_time=30)
+def test_no_cut_by_rounding_takes_a_partition_away(seed: int) -> None:
+    """Of the sums that the solver proposes, and of any others."""
+    case, rng = random_case(seed + 80_000, EXACT, 6), np.random.default_rng(seed)
+    problem, _, written = set_up(case)
+    relaxation, lower = Relaxation(written), np.zeros(len(written.cost))
+    for _ in range(4):
+        point = relaxation.solve(lower, written.upper).point
+        assert point is not None
+        sums = relaxation.sums_of_rows(point, 100)
+        sums += [np.where(relaxation.program.exact, rng.normal(size=len(relaxation.program.exact)), 0.0)]
+        rows = list(Rounder.of(relaxation.program, point).cuts(sums))
+        assert all(values @ point[columns] > most for columns, values, most in rows)
+        if not rows:
+            break
+        relaxation.add(rows)
+    cut = relaxation.program
+    for groups in partitions(range(len(case.cells))):
+        if all(map(case.holds, groups)):
+            labels = joined(case.table, labels_of(groups, len(case.cells)))
+            point = placed(case.table, problem.types, problem.patterns, written, labels)
+            assert point is not None
+            assert is_feasible(cut, point)
+
+
+def test_without_time_to_set_up_a_quick_method_answers() -> None:
+    table, requirement = adult_like(40)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Patterns, "of", lambda *_: None)
+        found = run(Milp(), table, requirement)
+    assert requirement.holds_in_all(table, found.labels)
+    assert found.n_classes > 1
+    assert found.facts == {"optimal": False, "loss_at_least": 0.0, "stopped_early": True}
 
 
 def adult_like(n: int = 400, t: float = 0.2, k: int = 3, seed: int = 1) -> tuple[EncodedTable, Requirement]:
@@ -449,7 +491,7 @@ def test_a_missing_solver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     table, requirement = adult_like()
-    monkeypatch.setattr(program, "MOST_COLUMNS", 100)
+    monkeypatch.setattr(patterns, "MOST_UNKNOWNS", 100)
     with pytest.raises(SizeError, match=r"unknowns.*'tight'"):
         run(Milp(), table, requirement)
     monkeypatch.setattr(patterns, "MOST_LOOKS", 100)
@@ -470,6 +512,7 @@ def test_every_pattern_of_a_class_is_there() -> None:
     rng = np.random.default_rng(5)
     vectors = np.unique(rng.integers(0, 3, (9, 4)), axis=0)
     found = Patterns.of(vectors)
+    assert found is not None
     shown = np.where(found.stars, -1, vectors[found.covered[found.starts[:-1]]])
     wanted = set()
     for mask in range(1, 2 ** len(vectors)):
@@ -509,10 +552,10 @@ def table_1(t: str, k: int) -> tuple[EncodedTable, Requirement]:
 def test_tables_2_and_5_of_the_paper() -> None:
     """Partitions of table 1, the one of 54 stars and the other 0.1-close."""
     table, requirement = table_1("0.1", 3)
-    assert stars_of(table, np.array([0, 0, 0, 1, 1, 1, 1, 2, 2, 2])) == 54
+    assert table.hidden_cells(np.array([0, 0, 0, 1, 1, 1, 1, 2, 2, 2])) == 54
     fifth = np.array([0, 0, 1, 0, 1, 2, 2, 1, 1, 2])
     assert requirement.holds_in_all(table, fifth)
-    assert stars_of(table, fifth) == 67
+    assert table.hidden_cells(fifth) == 67
 
 
 OPTIMA = [("0.3", 1, 52), ("0.1", 1, 64), ("1", 3, 54), ("0.3", 3, 63)]
@@ -522,7 +565,7 @@ OPTIMA = [("0.3", 1, 52), ("0.1", 1, 64), ("1", 3, 54), ("0.3", 3, 63)]
 def test_table_1_of_the_paper(t: str, k: int, stars: int) -> None:
     table, requirement = table_1(t, k)
     found = run(Milp(), table, requirement)
-    assert stars_of(table, found.labels) == stars
+    assert table.hidden_cells(found.labels) == stars
     assert found.facts == {"optimal": True, "loss_at_least": stars / 80}
 
 
@@ -543,7 +586,7 @@ def test_no_partition_of_table_1_is_better(t: str, k: int, stars: int) -> None:
 
 
 def test_adult_is_near_the_optimum() -> None:
-    """45,222 rows: bound and release within a thousandth."""
+    """45,222 rows: bound and release within a hundredth; `benchmarks milp` gives it a minute for a thousandth."""
     frame = pl.read_csv(shared("adult.csv.gz")).filter(
         pl.all_horizontal(pl.col(name) != "?" for name in ("workclass", "occupation", "native-country"))
     )

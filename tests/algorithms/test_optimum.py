@@ -26,7 +26,7 @@ from tclose.testing import run
 from tests.oracles.hard_problems import least_cut, most_disjoint
 from tests.oracles.optimal_partition import Problem, optimum_by_subsets, optimum_of_all
 from tests.seeds import for_seeds
-from tests.small_tables import small_table
+from tests.small_tables import small_table, starred_table
 
 QUICK, MANY = 80, 2000
 NAMES = ("exact", "milp", "two-diversity")
@@ -146,6 +146,39 @@ def test_optimal_methods_and_trying_everything_agree_on_many(seed: int) -> None:
     for method in map(find, NAMES):
         if is_for(method, schema):
             check_optimal(method, frame, schema, least)
+
+
+def check_all_three(seed: int) -> None:
+    """Both methods take the table, and find what trying everything finds."""
+    frame, schema = starred_table(seed)
+    least = optimum_by_subsets(Problem.of(frame, schema))
+    for method in (find("exact"), find("milp")):
+        assert is_for(method, schema)
+        check_optimal(method, frame, schema, least)
+
+
+@for_seeds(QUICK)
+def test_exact_and_milp_and_trying_everything_agree(seed: int) -> None:
+    check_all_three(seed)
+
+
+@pytest.mark.slow
+@for_seeds(MANY, at_a_time=100)
+def test_exact_and_milp_and_trying_everything_agree_on_many(seed: int) -> None:
+    check_all_three(QUICK + seed)
+
+
+def test_starred_tables_ask_for_everything() -> None:
+    schemas = [starred_table(seed)[1] for seed in range(QUICK)]
+    assert {schema.k for schema in schemas} == {1, 2, 3}
+    assert {each.distance for schema in schemas for each in schema.sensitive} == {
+        "equal", "ordered", "numeric", "hierarchical", "matrix"
+    }  # fmt: skip
+    assert any(schema.joint for schema in schemas)
+    assert {len(schema.sensitive) for schema in schemas} == {0, 1, 2, 3}
+    assert (
+        sum(any(each.t is not None and 0 < each.t < 1 for each in schema.sensitive) for schema in schemas) > QUICK / 2
+    )
 
 
 @OPTIMAL

@@ -20,7 +20,7 @@ from tclose.requirement import Requirement
 
 MOST_SUBTABLES = 2**25
 MOST_JOINT = 2**22  # choices of a joint's combinations: each is a transport problem
-MOST_ASKED = 2**17  # the same where Python must be asked
+MOST_ASKED = 2**18  # the same of a matrix: what is not a union of close ones, Python must be asked
 ROUNDING = 1e-12  # losses that differ by less are taken as one
 
 
@@ -164,8 +164,9 @@ def _check_size(types: Types, requirement: Requirement) -> None:
         if (n_choices := prod((counts + 1).tolist())) > most:
             raise SizeError(
                 f"'exact' decides every choice of values of '{attribute.domain.column}', and this table has "
-                f"{_about(n_choices)} of them; at most {_about(most)} are taken on, because its distance takes long. "
-                "Take a sample, or use 'tight'."
+                f"{_about(n_choices)} of them; at most {_about(most)} are taken on. That would do for "
+                f"{most.bit_length() - 1} rows of different values, or more where values repeat. Take a sample, or use "
+                "'tight'."
             )
 
 

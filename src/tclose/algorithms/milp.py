@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from tclose.algorithms.tight import Tight
 from tclose.encode import EncodedTable
 from tclose.errors import SchemaError
+from tclose.forming.highs import load
 from tclose.forming.starts import or_start
 from tclose.milp.classes import Book
-from tclose.milp.cuts import drop_hopeless, lids_of
+from tclose.milp.cuts import lids_of, weigher
 from tclose.milp.grounds import ground_of
-from tclose.milp.patterns import Patterns, Types
+from tclose.milp.patterns import Patterns, RowTypes
 from tclose.milp.program import Asked
 from tclose.milp.search import Problem, Search, Watch
-from tclose.milp.solver import load
 from tclose.partition import Control, Partition
 from tclose.requirement import Requirement
+
+WARMING, MOST_WARMING = 0.5, 5.0  # of the time, and in seconds: for a method that is quick
 
 
 @dataclass(frozen=True)
@@ -31,10 +35,11 @@ class Milp:
     merged. Unknown is how many rows of each type a pattern takes. They must add up, every class
     must have k rows and be close, which is linear in the rows of the class, and stars are minimized.
 
-    1. The relaxation is solved and cut: a class of whole rows can come less near to t than one of
-       parts of rows, and the hull of the whole ones says by how much.
-    2. The solver's own search looks for whole points near that of the relaxation.
-    3. Branch and bound goes on until the best partition is proved to be optimal, or time is over.
+    1. `tight` gives a first partition, in a small part of the time.
+    2. The relaxation is solved and cut: a class of whole rows can come less near to t than one of
+       parts of rows, and the hull of the whole ones says by how much; sums of rows are rounded.
+    3. The solver's own search looks for whole points near that of the relaxation, then anywhere.
+    4. Branch and bound goes on until the best partition is proved to be optimal, or time is over.
 
     Parameters
     ----------
@@ -91,34 +96,29 @@ class Milp:
         start: Partition | None = None,
     ) -> Partition:
         """The best partition found, and what is proved of it; `start` comes back if it holds and loses no more."""
-        load()
+        load(self.name)
         requirement.check_whole(table)
-        problem, book = self._set_up(table, requirement)
+        watch = self._watch(table, control)
+        types = types_of(table, requirement)
+        problem = problem_of(types, requirement, watch.stop)
+        book = Book(table, requirement, types)
         book.enter(np.zeros(len(table), np.int64))
-        if start is not None and requirement.holds_in_all(table, start.labels):
+        if not watch.stop():
+            quick = Control(min(WARMING * watch.left(), MOST_WARMING), whole=control)
+            book.enter(Tight("fast").partition(table, requirement, rng=rng, control=quick).labels)
+        if start is not None:
             book.enter(start.labels)
-        search = Search(problem, book, self._watch(table, control), self.gap)
-        search.run()
+        bound, complete = 0, False
+        if problem is not None:
+            search = Search(problem, book, watch, self.gap)
+            search.run()
+            bound, complete = search.bound, search.complete
         cells = len(table) * len(table.axes)
-        facts: dict[str, Any] = {"optimal": book.stars == search.bound, "loss_at_least": search.bound / cells}
-        if not search.complete:
+        facts: dict[str, Any] = {"optimal": book.stars == bound, "loss_at_least": bound / cells}
+        if not complete:
             facts["stopped_early"] = True
         found = Partition(book.labels, facts=facts)
         return or_start(found, table.loss(found.labels), start, table, requirement)
-
-    def _set_up(self, table: EncodedTable, requirement: Requirement) -> tuple[Problem, Book]:
-        asked = [
-            place
-            for place, attribute in enumerate(requirement.attributes)
-            if attribute.t is not None and attribute.t < 1
-        ]
-        attributes = [requirement.attributes[place] for place in asked]
-        types = Types.of(table.places, [table.codes[place] for place in asked])
-        patterns = drop_hopeless(types, Patterns.of(types.vectors), requirement.k, attributes)
-        ts = tuple(attribute.t for attribute in attributes if attribute.t is not None)
-        lids = [lid for place, attribute in enumerate(attributes) for lid in lids_of(place, attribute)]
-        wanted = Asked(requirement.k, ts, tuple(map(ground_of, attributes)))
-        return Problem(types, patterns, wanted, lids), Book(table, requirement, types)
 
     def _watch(self, table: EncodedTable, control: Control) -> Watch:
         """What the search needs to know of the time."""
@@ -133,3 +133,26 @@ class Milp:
             control.report(loss=stars / cells, done=max(shares))
 
         return Watch(lambda: control.stop or left() <= 0, left, tell)
+
+
+def types_of(table: EncodedTable, requirement: Requirement) -> RowTypes:
+    """The types of the rows, by the attributes of which something is asked."""
+    return RowTypes.of(table.places, [table.codes[place] for place in _asked(requirement)])
+
+
+def problem_of(types: RowTypes, requirement: Requirement, stop: Callable[[], bool]) -> Problem | None:
+    """What is to be solved; None where it was stopped."""
+    attributes = [requirement.attributes[place] for place in _asked(requirement)]
+    grounds = tuple(map(ground_of, attributes))
+    patterns = Patterns.of(types.vectors, weigher(types, requirement.k, attributes, grounds), stop)
+    if patterns is None:
+        return None
+    ts = tuple(attribute.t for attribute in attributes if attribute.t is not None)
+    lids = [lid for place, attribute in enumerate(attributes) for lid in lids_of(place, attribute)]
+    return Problem(types, patterns, Asked(requirement.k, ts, grounds), lids)
+
+
+def _asked(requirement: Requirement) -> list[int]:
+    """The attributes that have a t below 1: any class is within 1."""
+    ts = enumerate(attribute.t for attribute in requirement.attributes)
+    return [place for place, t in ts if t is not None and t < 1]

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.axes import TreeAxis
-from tclose.distances import Matrix
-from tclose.distances.matrix import GAP
 from tclose.encode import EncodedTable
-from tclose.requirement import Attribute, Requirement, is_diverse
+from tclose.exact.choices import Choices
+from tclose.requirement import Attribute, Requirement
 
 if TYPE_CHECKING:
     from tclose.kernels.subsets import Shape
@@ -27,7 +26,6 @@ Halves = tuple[NDArray[Any], NDArray[Any]]
 Go = Callable[[float], bool]
 
 AT_A_TIME = 400_000  # sub-tables between two looks at the clock
-ASKED_AT_A_TIME = 200
 FINEST = 10**6  # a step of costs that is finer is of no use
 
 
@@ -187,32 +185,8 @@ def _decide(
         if not go(0.0):
             return None
     kinds = np.where(verdicts == YES, CLASS, NEVER).astype(np.uint8)
-    asked = np.flatnonzero(verdicts == ASK)
-    counts = np.zeros(attribute.domain.size, np.int64)
-    for start, stop in _pieces(len(asked), ASKED_AT_A_TIME):
-        for number in asked[start:stop].tolist():
-            counts[values] = number // strides % (most + 1)
-            kinds[number] = _kind(attribute, counts)
-        if not go(0.1 * stop / len(asked)):
-            return None
-    return kinds
-
-
-def _kind(attribute: Attribute, counts: Integers) -> int:
-    """Whether rows with these counts may be a class, by the definition.
-
-    A matrix is measured in floats: classes that just are within t may have a union that seems to be just beyond.
-    """
-    from tclose.kernels.subsets import CLASS, NEVER, UNION
-
-    if attribute.l is not None and not is_diverse(counts, attribute.l):
-        return NEVER
-    if attribute.t is None:
-        return CLASS
-    distance = attribute.distance(counts)
-    if distance <= attribute.t:
-        return CLASS
-    return UNION if isinstance(attribute.domain.form, Matrix) and distance <= attribute.t + 2 * GAP else NEVER
+    choices = Choices(values, most, strides, attribute)
+    return kinds if choices.decide(np.flatnonzero(verdicts == ASK), kinds, go) else None
 
 
 def find_costs(types: Types, kinds: NDArray[np.uint8], go: Go) -> Floats | None:

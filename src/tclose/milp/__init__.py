@@ -1,1 +1,1 @@
-"""What the methods that prove their optimum are made of."""
+"""What `milp` is made of: the program, cuts, the search for whole points, and branch and bound with proved bounds."""

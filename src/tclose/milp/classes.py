@@ -9,7 +9,7 @@ import numpy as np
 
 from tclose.encode import EncodedTable
 from tclose.forming.merge import merge
-from tclose.milp.patterns import Integers, Patterns, Types
+from tclose.milp.patterns import Integers, Patterns, RowTypes
 from tclose.milp.program import Floats, Program
 from tclose.partition import Partition
 from tclose.requirement import Requirement
@@ -31,7 +31,7 @@ class Book:
 
     table: EncodedTable
     requirement: Requirement
-    types: Types
+    types: RowTypes
     labels: Integers = field(init=False)
     stars: float = math.inf
     _spare: tuple[float, Integers] = field(default=(math.inf, np.zeros(0, np.int64)), repr=False)
@@ -40,7 +40,7 @@ class Book:
         """Enter what a point says if it holds; returns the patterns whose classes do not, and keeps it to be mended."""
         owners = spread(program, self.types, rounded(program, self.types, point))
         labels = joined(self.table, Partition.of(owners).labels)
-        stars = stars_of(self.table, labels)
+        stars = self.table.hidden_cells(labels)
         if stars >= self.stars:
             return []
         failing = self._failing(labels)
@@ -51,11 +51,16 @@ class Book:
         return np.unique(owners[np.isin(labels, failing)]).tolist() if failing else []
 
     def enter(self, labels: Integers) -> None:
-        """Enter classes that hold, if that hides less."""
-        labels = joined(self.table, labels)
-        stars = stars_of(self.table, labels)
+        """Enter classes if they hold and hide less.
+
+        Those released alike become one, unless that is doubted, as a matrix may.
+        """
+        stars = self.table.hidden_cells(labels)
         if stars < self.stars:
-            self.labels, self.stars = labels, stars
+            for each in (joined(self.table, labels), labels):
+                if self.requirement.holds_in_all(self.table, each):
+                    self.labels, self.stars = each, stars
+                    return
 
     def mend(self) -> None:
         """If what does not hold would hide much less, merge its classes until they do, and enter that."""
@@ -77,7 +82,7 @@ class Book:
         return placed(self.table, self.types, patterns, program, self.labels)
 
 
-def rounded(program: Program, types: Types, point: Floats) -> Integers:
+def rounded(program: Program, types: RowTypes, point: Floats) -> Integers:
     """Whole rows: down, and what is then missing of a type goes to where most was cut off.
 
     Examples
@@ -102,7 +107,7 @@ def rounded(program: Program, types: Types, point: Floats) -> Integers:
     return counts
 
 
-def spread(program: Program, types: Types, counts: Integers) -> Integers:
+def spread(program: Program, types: RowTypes, counts: Integers) -> Integers:
     """The pattern of each row: those of a type are alike, so the first ones go to the first pattern."""
     order = np.lexsort((program.pattern, program.type))
     owners = np.empty(len(types.of_row), np.int64)
@@ -110,31 +115,28 @@ def spread(program: Program, types: Types, counts: Integers) -> Integers:
     return owners
 
 
+def shown(table: EncodedTable, labels: Integers) -> Integers:
+    """What the release of each class shows in each column, -1 for a star."""
+    spans = table.spans(labels, int(labels.max()) + 1)
+    return np.stack([np.where(low == high, low, -1) for low, high in spans], axis=1).astype(np.int64)
+
+
 def joined(table: EncodedTable, labels: Integers) -> Integers:
     """Classes that are released alike are one: a union of close classes is close."""
-    sizes = np.bincount(labels)
-    shown = [np.where(low == high, low, -1) for low, high in table.spans(labels, len(sizes))]
-    alike = np.unique(np.stack(shown, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+    alike = np.unique(shown(table, labels), axis=0, return_inverse=True)[1].reshape(-1)
     return Partition.of(alike[labels]).labels
 
 
-def placed(table: EncodedTable, types: Types, patterns: Patterns, program: Program, labels: Integers) -> Floats | None:
+def placed(
+    table: EncodedTable, types: RowTypes, patterns: Patterns, program: Program, labels: Integers
+) -> Floats | None:
     """Classes as the first columns of a point; None if the program has not all of their patterns."""
-    labels = joined(table, labels)
     firsts = types.vectors[patterns.covered[patterns.starts[:-1]]]
     known = {row.tobytes(): each for each, row in enumerate(np.where(patterns.stars, -1, firsts))}
-    spans = table.spans(labels, int(labels.max()) + 1)
-    shown = np.stack([np.where(low == high, low, -1) for low, high in spans], axis=1).astype(np.int64)
-    of_class = np.array([known.get(row.tobytes(), -1) for row in shown])
+    of_class = np.array([known.get(row.tobytes(), -1) for row in shown(table, labels)])
     if (of_class < 0).any():
         return None
     keys, counts = np.unique(of_class[labels] * len(types) + types.of_row, return_counts=True)
     point = np.zeros(len(program.pattern))
     point[np.searchsorted(program.pattern * len(types) + program.type, keys)] = counts
     return point
-
-
-def stars_of(table: EncodedTable, labels: Integers) -> int:
-    """How many cells the release of these classes hides."""
-    sizes = np.bincount(labels)
-    return int(sum(sizes[high > low].sum() for low, high in table.spans(labels, len(sizes))))

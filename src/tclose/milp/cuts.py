@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise, product
+from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.milp.grounds import Edges, exact_costs, ground_of
-from tclose.milp.patterns import Integers, Patterns, Types
+from tclose.milp.grounds import Edges, Ground, exact_costs, ground_of
+from tclose.milp.patterns import Integers, Patterns, RowTypes
 from tclose.milp.program import Floats, Program
 from tclose.requirement import Attribute
 
@@ -74,34 +75,44 @@ def largest_share(costs: list[list[Fraction]], reference: Integers, inside: NDAr
     return share
 
 
-def least_distance(costs: list[list[Fraction]], reference: Integers, present: Integers) -> Fraction:
-    """How near a class with these values alone can come to the reference: all mass goes to the nearest of them."""
-    n, codes = int(reference.sum()), present.tolist()
-    work = (int(mass) * min(costs[code][to] for to in codes) for code, mass in enumerate(reference) if mass)
-    return sum(work, Fraction(0)) / n
+def least_work(costs: list[list[int]], reference: Integers, present: Sequence[int]) -> int:
+    """What it takes to bring the reference to these values alone: all mass goes to the nearest of them."""
+    return sum(mass * min(costs[code][to] for to in present) for code, mass in enumerate(reference.tolist()) if mass)
 
 
-def drop_hopeless(types: Types, patterns: Patterns, k: int, attributes: Sequence[Attribute]) -> Patterns:
-    """Without the patterns that no class can have: too few rows, or values that cannot be mixed to be close."""
+def weigher(
+    types: RowTypes, k: int, attributes: Sequence[Attribute], grounds: Sequence[Ground]
+) -> Callable[[Integers], int]:
+    """Tells how many unknowns a pattern needs at most, by the vectors that it covers.
+
+    None if no class can have it: there are too few rows, or their values cannot be mixed to be close.
+    """
     firsts = np.searchsorted(types.vector, np.arange(len(types.vectors) + 1))
     rows = np.bincount(types.vector, types.counts, len(types.vectors))
-    known = [(attribute, exact_costs(attribute), {}) for attribute in attributes]  # type: ignore[var-annotated]
-    kept = []
-    for each in range(len(patterns)):
-        vectors = patterns.covered[patterns.starts[each] : patterns.starts[each + 1]]
+    costs = [_in_units(exact_costs(attribute)) for attribute in attributes]
+    of_class = 2 + sum(ground.most_columns for ground in grounds)
+
+    @cache
+    def can_be_close(place: int, present: tuple[int, ...]) -> bool:
+        attribute, (own, units) = attributes[place], costs[place]
+        assert attribute.t is not None
+        return least_work(own, attribute.reference, present) <= attribute.t * units * int(attribute.reference.sum())
+
+    def weigh(vectors: Integers) -> int:
         if rows[vectors].sum() < k:
-            continue
-        covered = np.concatenate([np.arange(firsts[vector], firsts[vector + 1]) for vector in vectors])
-        for place, (attribute, costs, close) in enumerate(known):
-            present = np.unique(types.codes[covered, place])
-            key = present.tobytes()
-            if key not in close:
-                close[key] = least_distance(costs, attribute.reference, present) <= (attribute.t or 0)
-            if not close[key]:
-                break
-        else:
-            kept.append(each)
-    return patterns.take(np.array(kept, np.int64))
+            return 0
+        codes = types.codes[np.concatenate([np.arange(firsts[each], firsts[each + 1]) for each in vectors])]
+        if all(can_be_close(place, tuple(np.unique(column).tolist())) for place, column in enumerate(codes.T)):
+            return len(codes) + of_class
+        return 0
+
+    return weigh
+
+
+def _in_units(costs: list[list[Fraction]]) -> tuple[list[list[int]], int]:
+    """Costs in whole units, and how many of these are 1: whole numbers are added up faster."""
+    units = lcm(*(cost.denominator for row in costs for cost in row))
+    return [[int(cost * units) for cost in row] for row in costs], units
 
 
 def _sets(attribute: Attribute) -> list[NDArray[np.bool_]]:
@@ -148,7 +159,7 @@ class Separator:
     """Finds what a point breaks that no partition does."""
 
     program: Program
-    types: Types
+    types: RowTypes
     patterns: Patterns
     lids: list[Lid]
 

@@ -1,10 +1,12 @@
-"""What says in linear terms that a class is close: by the edges of a tree, or by a plan of moves."""
+"""What says in linear terms that a class is close: by sets of values, by the edges of a tree, or by a plan of moves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,48 @@ from tclose.requirement import Attribute
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Row = tuple[Sequence[tuple[Integers, Floats | float]], float, float]
+
+FEW = 4  # values of which all sets are written down
+LARGEST = 2**50  # coefficients that a float holds, with room to spare
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """A distance that is the same between any two values: no set of them may have more than t / far beyond its share.
+
+    The distance of p from q is far times the largest p(S) - q(S) over all sets S. With share(S) =
+    q(S) + t / far that is, in whole numbers and without any aid,
+
+        (1 - share(S)) (rows inside S) <= share(S) (rows outside S)
+
+    Attributes
+    ----------
+    inside
+        The codes of each set.
+    below, n
+        The reference's rows in each set, and all of them.
+    far
+        The distance.
+    """
+
+    inside: NDArray[np.bool_]
+    below: Integers
+    n: int
+    far: Fraction
+    exact: ClassVar[bool] = True
+    most_columns: ClassVar[int] = 0
+
+    def n_columns(self, codes: Integers) -> int:
+        """It needs no aids."""
+        return 0
+
+    def rows(self, codes: Integers, own: Integers, size: Integers, aids: Integers, t: Fraction) -> Iterator[Row]:
+        """The rows of a program that say so: `own` are the columns of the class, `codes` theirs."""
+        for inside, below in zip(self.inside, self.below.tolist(), strict=True):
+            share = Fraction(below, self.n) + t / self.far
+            if share < 1 and (own_inside := inside[codes]).any():
+                over, under = (share / (1 - share)).as_integer_ratio()
+                yield [(own, np.where(own_inside, float(under), -float(over)))], -np.inf, 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +88,7 @@ class Edges:
     beyond: NDArray[np.bool_]
     below: Integers
     n: int
+    exact: ClassVar[bool] = False
 
     @property
     def most_columns(self) -> int:
@@ -88,6 +133,7 @@ class Moves:
 
     costs: Floats
     shares: Floats
+    exact: ClassVar[bool] = False
 
     @property
     def most_columns(self) -> int:
@@ -109,7 +155,10 @@ class Moves:
         yield [(plan.ravel(), self.costs[np.ix_(present, wanted)].ravel()), (size, -float(t))], -np.inf, 0.0
 
 
-def ground_of(attribute: Attribute) -> Edges | Moves:
+Ground = Sets | Edges | Moves
+
+
+def ground_of(attribute: Attribute) -> Ground:
     """The distance of an attribute, from its own reference.
 
     Examples
@@ -120,6 +169,8 @@ def ground_of(attribute: Attribute) -> Edges | Moves:
     array([1, 2])
     """
     form, reference = attribute.domain.form, attribute.reference
+    if (sets := _sets_of(attribute)) is not None:
+        return sets
     if isinstance(form, Matrix):
         return Moves(form.distances, reference / reference.sum())
     if isinstance(form, Product):
@@ -133,6 +184,18 @@ def ground_of(attribute: Attribute) -> Edges | Moves:
         beyond = (form.paths[None, :, :] == np.arange(1, len(form.parents))[:, None, None]).any(axis=2)
     weights, beyond = weights[weights > 0].astype(np.int64), beyond[weights > 0]
     return Edges(weights, denominator, beyond, beyond.astype(np.int64) @ reference, int(reference.sum()))
+
+
+def _sets_of(attribute: Attribute) -> Sets | None:
+    """All sets of its values, if these are few and equally far from each other."""
+    m, n, t = attribute.domain.size, int(attribute.reference.sum()), attribute.t
+    if not 1 < m <= FEW or t is None or isinstance(attribute.domain.form, Matrix):
+        return None
+    far = {cost for place, row in enumerate(exact_costs(attribute)) for cost in row[:place]}
+    if len(far) > 1 or 0 in far or n * (t / min(far)).denominator > LARGEST:
+        return None
+    inside = np.array([flags for flags in product((False, True), repeat=m) if 0 < sum(flags) < m])
+    return Sets(inside, inside.astype(np.int64) @ attribute.reference, n, min(far))
 
 
 def exact_costs(attribute: Attribute) -> list[list[Fraction]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,10 +17,11 @@ Flags = NDArray[np.bool_]
 MOST_VECTORS = 4_000  # every two are compared
 MOST_CELLS = 62  # stars are bits of a number
 MOST_LOOKS = 2_000_000  # vectors looked at, for all sets of starred cells together
+MOST_UNKNOWNS = 60_000
 
 
 @dataclass(frozen=True, eq=False)
-class Types:
+class RowTypes:
     """Rows that have the same quasi-identifiers and the same sensitive values are one type.
 
     Attributes
@@ -35,7 +36,7 @@ class Types:
     Examples
     --------
     >>> places, codes = [np.array([0, 0, 1])], [np.array([1, 1, 0])]
-    >>> Types.of(places, codes).counts
+    >>> RowTypes.of(places, codes).counts
     array([2, 1])
     """
 
@@ -46,7 +47,7 @@ class Types:
     counts: Integers
 
     @classmethod
-    def of(cls, places: Sequence[NDArray[np.int32]], codes: Sequence[NDArray[np.int32]]) -> Types:
+    def of(cls, places: Sequence[NDArray[np.int32]], codes: Sequence[NDArray[np.int32]]) -> RowTypes:
         """The types of rows with these places, and these codes in the attributes asked."""
         vectors, vector = np.unique(np.stack(places, axis=1), axis=0, return_inverse=True)
         keys = np.stack([vector.reshape(-1), *codes], axis=1)
@@ -79,8 +80,19 @@ class Patterns:
     covered: Integers
 
     @classmethod
-    def of(cls, vectors: Integers) -> Patterns:
-        """All patterns of these vectors.
+    def of(
+        cls, vectors: Integers, weigh: Callable[[Integers], int] = len, stop: Callable[[], bool] = lambda: False
+    ) -> Patterns | None:
+        """All patterns of these vectors; None where it was stopped.
+
+        Parameters
+        ----------
+        vectors
+            The combinations.
+        weigh
+            How many unknowns a pattern needs that covers these of them; 0 if no class can have it.
+        stop
+            Whether to end.
 
         Raises
         ------
@@ -92,15 +104,19 @@ class Patterns:
         >>> Patterns.of(np.array([[0, 0], [0, 1]])).stars.astype(int).tolist()
         [[0, 0], [0, 0], [0, 1]]
         """
-        stars, sizes, covered = [], [np.zeros(1, np.int64)], []
+        stars, covered, needed = [], [np.zeros(0, np.int64)], 0
         for mask in _masks(vectors):
-            order, begins, closed = _grouped(vectors, mask)
-            ends = np.append(begins[1:], len(order))
-            for begin, end in zip(begins[closed].tolist(), ends[closed].tolist(), strict=True):
-                covered.append(np.sort(order[begin:end]))
-            sizes.append((ends - begins)[closed])
-            stars.append(np.repeat(mask[None, :], int(closed.sum()), axis=0))
-        return cls(np.concatenate(stars), np.cumsum(np.concatenate(sizes)), np.concatenate(covered))
+            if stop():
+                return None
+            for group in _groups(vectors, mask):
+                if unknowns := weigh(group):
+                    stars.append(mask)
+                    covered.append(group)
+                    needed += unknowns
+            if needed > MOST_UNKNOWNS:
+                raise _too_large(f"more than {MOST_UNKNOWNS:,} unknowns for {len(vectors):,} combinations")
+        starts = np.cumsum([len(group) for group in covered])
+        return cls(np.array(stars).reshape(-1, vectors.shape[1]), starts, np.concatenate(covered))
 
     def __len__(self) -> int:
         return len(self.stars)
@@ -109,13 +125,6 @@ class Patterns:
     def costs(self) -> Integers:
         """The stars of each."""
         return np.asarray(self.stars.sum(axis=1), np.int64)
-
-    def take(self, chosen: Integers) -> Patterns:
-        """Some of them."""
-        parts = [self.covered[self.starts[each] : self.starts[each + 1]] for each in chosen]
-        return Patterns(
-            self.stars[chosen], np.cumsum([0, *map(len, parts)]), np.concatenate([np.zeros(0, np.int64), *parts])
-        )
 
 
 def _masks(vectors: Integers) -> NDArray[np.bool_]:
@@ -139,8 +148,8 @@ def _masks(vectors: Integers) -> NDArray[np.bool_]:
     return flags[np.argsort(flags.sum(axis=1), kind="stable")]
 
 
-def _grouped(vectors: Integers, mask: Flags) -> tuple[Integers, Integers, Flags]:
-    """The vectors that agree in all columns without star: in groups, where these begin, and if all starred differ."""
+def _groups(vectors: Integers, mask: Flags) -> Iterator[Integers]:
+    """The vectors that agree in all columns without star, in groups in which all starred differ."""
     kept = vectors[:, ~mask]
     order = np.lexsort(kept.T) if kept.shape[1] else np.arange(len(vectors))
     first = np.ones(len(order), np.bool_)
@@ -148,7 +157,9 @@ def _grouped(vectors: Integers, mask: Flags) -> tuple[Integers, Integers, Flags]
     begins = np.flatnonzero(first)
     starred = vectors[order][:, mask]
     closed = (np.maximum.reduceat(starred, begins) > np.minimum.reduceat(starred, begins)).all(axis=1)
-    return order.astype(np.int64), begins.astype(np.int64), np.asarray(closed)
+    ends = np.append(begins[1:], len(order))
+    for begin, end in zip(begins[closed].tolist(), ends[closed].tolist(), strict=True):
+        yield np.sort(order[begin:end]).astype(np.int64)
 
 
 def _too_large(what: str) -> SizeError:

@@ -9,14 +9,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.errors import SizeError
-from tclose.milp.grounds import Edges, Moves
-from tclose.milp.patterns import Integers, Patterns, Types
+from tclose.milp.grounds import Ground
+from tclose.milp.patterns import Integers, Patterns, RowTypes
 
 Floats = NDArray[np.float64]
 Terms = Sequence[tuple[Integers, Floats | float]]
 
-MOST_COLUMNS = 60_000
+LARGEST_SCALE = 1e4  # solvers take 1e-6 for nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +34,7 @@ class Asked:
 
     k: int
     t: tuple[Fraction, ...]
-    grounds: tuple[Edges | Moves, ...]
+    grounds: tuple[Ground, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +55,8 @@ class Program:
         Of every column: its cost, its largest value, and whether it is an integer.
     starts, columns, values, row_lower, row_upper
         The rows of A, one after the other.
+    exact
+        Which rows are as they stand; those of others are exact numbers rounded once.
     """
 
     pattern: Integers
@@ -69,9 +70,10 @@ class Program:
     values: Floats
     row_lower: Floats
     row_upper: Floats
+    exact: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, types: Types, patterns: Patterns, asked: Asked, shaved: Sequence[Fraction] | None = None) -> Program:
+    def of(cls, types: RowTypes, patterns: Patterns, asked: Asked, shaved: Sequence[Fraction] | None = None) -> Program:
         """The whole program.
 
         Parameters
@@ -80,11 +82,6 @@ class Program:
             The rows, how they may be released, and what each class must meet.
         shaved
             By how much every t of each pattern is made smaller.
-
-        Raises
-        ------
-        SizeError
-            It would have too many columns.
         """
         draft = _Draft(types, patterns, asked)
         draft.share_out()
@@ -94,7 +91,7 @@ class Program:
         return draft.program()
 
     def with_rows(self, rows: Sequence[tuple[Integers, Floats, float]]) -> Program:
-        """The same with more rows: columns, values, and the largest sum."""
+        """The same with more rows, which are exact: columns, values, and the largest sum."""
         none = np.full(len(rows), -np.inf)
         return replace(
             self,
@@ -103,37 +100,54 @@ class Program:
             values=np.concatenate([self.values, *(row[1] for row in rows)]),
             row_lower=np.concatenate([self.row_lower, none]),
             row_upper=np.concatenate([self.row_upper, [row[2] for row in rows]]),
+            exact=np.concatenate([self.exact, np.ones(len(rows), np.bool_)]),
         )
 
+    def take_rows(self, rows: Integers) -> Program:
+        """The same with some of its rows only."""
+        lengths = np.diff(self.starts)
+        kept = np.repeat(np.isin(np.arange(len(lengths)), rows), lengths)
+        return replace(
+            self,
+            starts=np.concatenate([[0], np.cumsum(lengths[rows])]),
+            columns=self.columns[kept],
+            values=self.values[kept],
+            row_lower=self.row_lower[rows],
+            row_upper=self.row_upper[rows],
+            exact=self.exact[rows],
+        )
 
-def count_columns(types: Types, patterns: Patterns, asked: Asked) -> int:
-    """How many columns the program has at most, without writing it."""
-    per_vector = np.bincount(types.vector, minlength=len(types.vectors))
-    aids = sum(ground.most_columns for ground in asked.grounds)
-    return int(per_vector[patterns.covered].sum()) + len(patterns) * (2 + aids)
+    def scaled(self) -> Program:
+        """The same with smaller values: a solver that takes what is nearly met for met then finds more.
+
+        A whole unit by which an exact row is broken must stay more than what a solver takes for nothing.
+        """
+        rows = np.repeat(np.arange(len(self.row_lower)), np.diff(self.starts))
+        largest = np.ones(len(self.row_lower))
+        np.maximum.at(largest, rows, np.minimum(abs(self.values), LARGEST_SCALE))
+        return replace(
+            self,
+            values=self.values / largest[rows],
+            row_lower=self.row_lower / largest,
+            row_upper=self.row_upper / largest,
+        )
 
 
 @dataclass(eq=False)
 class _Draft:
     """A program while it is written."""
 
-    types: Types
+    types: RowTypes
     patterns: Patterns
     asked: Asked
     upper: list[Floats] = field(default_factory=list)
     whole: list[NDArray[np.bool_]] = field(default_factory=list)
     terms: list[tuple[Integers, Floats]] = field(default_factory=list)
     bounds: list[tuple[float, float]] = field(default_factory=list)
+    exact: list[bool] = field(default_factory=list)
     n_columns: int = 0
 
     def __post_init__(self) -> None:
-        needed = count_columns(self.types, self.patterns, self.asked)
-        if needed > MOST_COLUMNS:
-            raise SizeError(
-                f"'milp' would need {needed:,} unknowns for {len(self.types):,} different rows and "
-                f"{len(self.patterns):,} ways to star them, and takes {MOST_COLUMNS:,}. Use fewer or coarser "
-                "quasi-identifiers, or use 'tight'."
-            )
         firsts = np.searchsorted(self.types.vector, np.arange(len(self.types.vectors) + 1))
         lengths = np.diff(firsts)[self.patterns.covered]
         within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -144,7 +158,7 @@ class _Draft:
         counts = self.types.counts[self.type].astype(np.float64)
         self.covered = np.bincount(self.pattern, counts, len(self.patterns)).astype(np.int64)
         self.add_columns(counts, whole=True)
-        self.sizes = self.add_columns(self.covered.astype(np.float64), whole=False)
+        self.sizes = self.add_columns(self.covered.astype(np.float64), whole=True)
         for each in range(len(self.patterns)):
             self.add_row([(self.own(each), 1.0), (self.sizes[each : each + 1], -1.0)], 0.0, 0.0)
 
@@ -158,11 +172,12 @@ class _Draft:
         self.n_columns += len(upper)
         return np.arange(self.n_columns - len(upper), self.n_columns)
 
-    def add_row(self, terms: Terms, lower: float, upper: float) -> None:
+    def add_row(self, terms: Terms, lower: float, upper: float, exact: bool = True) -> None:
         columns = np.concatenate([columns for columns, _ in terms])
         values = np.concatenate([np.broadcast_to(value, columns.shape) for columns, value in terms])
         self.terms.append((columns, values))
         self.bounds.append((lower, upper))
+        self.exact.append(exact)
 
     def share_out(self) -> None:
         """Every row is released once (6)."""
@@ -200,8 +215,9 @@ class _Draft:
         for place, (t, ground) in enumerate(zip(self.asked.t, self.asked.grounds, strict=True)):
             codes = self.types.codes[self.type[own], place]
             aids = self.add_columns(np.full(ground.n_columns(codes), float(self.covered[each])), whole=False)
-            for terms, lower, upper in ground.rows(codes, own, size, aids, t - shaved):
-                self.add_row(terms, lower, upper)
+            less = Fraction(0) if ground.exact else shaved  # what is exact leaves nothing to doubt
+            for terms, lower, upper in ground.rows(codes, own, size, aids, t - less):
+                self.add_row(terms, lower, upper, ground.exact)
 
     def program(self) -> Program:
         cost = self.patterns.costs[self.pattern].astype(np.float64)
@@ -219,4 +235,5 @@ class _Draft:
             np.concatenate([values for _, values in self.terms]),
             bounds[:, 0],
             bounds[:, 1],
+            np.array(self.exact),
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tclose.errors import MissingExtraError
+from tclose.forming.highs import load
 from tclose.milp.patterns import Integers
 from tclose.milp.program import Floats, Program
 
@@ -20,11 +20,15 @@ BELOW_ONE = 0.999  # costs are whole: what is nearer than 1 is optimal
 
 @dataclass(frozen=True)
 class Limits:
-    """When the solver's own search is to end: after so many nodes or seconds, or when `stop` says so."""
+    """When the solver's own search is to end: after so many nodes or seconds, or when `stop` says so.
+
+    With `presolve` it finds better points where it has seconds, and fewer where it has not.
+    """
 
     nodes: int
     seconds: float
     stop: Callable[[], bool]
+    presolve: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +68,7 @@ class Relaxation:
     _status: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        highspy = load()
+        highspy = load("milp")
         self._status = highspy.HighsModelStatus
         self._solver = _loaded(highspy, self.program)
         if len(self.program.cost) > LONG:
@@ -82,6 +86,27 @@ class Relaxation:
             starts.astype(np.int32), columns.astype(np.int32), values,
         )  # fmt: skip
         self._measure()
+
+    def keep(self, rows: Integers) -> None:
+        """These rows only, in the order they stand."""
+        gone = np.setdiff1d(np.arange(len(self.program.row_lower)), rows)
+        self.program = self.program.take_rows(rows)
+        self._solver.deleteRows(len(gone), gone.astype(np.int32))
+        self._measure()
+
+    def sums_of_rows(self, point: Floats, most: int) -> list[Floats]:
+        """How often each exact row is to be added for a sum in which a column that is not whole stands alone.
+
+        They are read off the basis that the last program ended with, at this point; those of the
+        columns farthest from whole.
+        """
+        _, basic = self._solver.getBasicVariables()
+        places = np.flatnonzero(np.array(basic) >= 0)
+        columns = np.array(basic)[places]
+        away = np.where(self.program.whole[columns], abs(point[columns] - np.rint(point[columns])), 0.0)
+        order = np.argsort(-away, kind="stable")[:most]
+        sums = [np.array(self._solver.getBasisInverseRow(int(each))[1]) for each in places[order[away[order] > 1e-3]]]
+        return [np.where(self.program.exact & (abs(each) > 1e-9), each, 0.0) for each in sums]
 
     def _measure(self) -> None:
         """How long the sums are."""
@@ -130,11 +155,12 @@ def search_near(
     Nothing it says of bounds or infeasibility is believed: version 1.15 was seen to call programs
     infeasible, and whole tables of stars optimal, of which better points are known.
     """
-    highspy = load()
-    solver = _loaded(highspy, program)
+    highspy = load("milp")
+    solver = _loaded(highspy, program.scaled())
     every, whole = np.arange(len(lower), dtype=np.int32), np.flatnonzero(program.whole).astype(np.int32)
     solver.changeColsBounds(len(lower), every, lower, upper)
     solver.changeColsIntegrality(len(whole), whole, [highspy.HighsVarType.kInteger] * len(whole))
+    solver.setOptionValue("presolve", "on" if limits.presolve else "off")
     options = {"solver": "choose", "mip_abs_gap": BELOW_ONE, "mip_rel_gap": 0.0, "mip_max_nodes": limits.nodes}
     for name, value in (options | {"time_limit": max(limits.seconds, 0.0)}).items():
         solver.setOptionValue(name, value)
@@ -150,15 +176,6 @@ def search_near(
         solver.setSolution(len(start), every[: len(start)], start)
     solver.run()
     return found, solver.getModelStatus() in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible)
-
-
-def load() -> Any:
-    """The solver's module."""
-    try:
-        import highspy
-    except ImportError:
-        raise MissingExtraError("highspy", "optimum", "'milp'") from None
-    return highspy
 
 
 def _interrupting(stop: Callable[[], bool]) -> Callable[[Any], None]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tclose.errors import MissingExtraError
+from tclose.forming.highs import load
 from tclose.partition import Control
 from tclose.two_diversity.groups import Floats, Groups, Integers, sizes
 from tclose.two_diversity.parity import Members, is_odd
@@ -28,11 +28,7 @@ class Program:
     """
 
     def __init__(self, n: int, control: Control) -> None:
-        try:
-            import highspy
-        except ImportError:
-            raise MissingExtraError("highspy", "optimum", "Method 'two-diversity'") from None
-        self._highspy: Any = highspy
+        self._highspy = load("two-diversity")
         self._n, self._control = n, control
         self._known: set[int] = set()
         self.groups: Groups = np.zeros((0, 3), np.int64)
