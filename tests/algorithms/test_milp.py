@@ -585,6 +585,7 @@ def test_no_partition_of_table_1_is_better(t: str, k: int, stars: int) -> None:
     assert fewest_stars(cells, holds) == stars
 
 
+@pytest.mark.slow
 def test_adult_is_near_the_optimum() -> None:
     """45,222 rows: bound and release within a hundredth; `benchmarks milp` gives it a minute for a thousandth."""
     frame = pl.read_csv(shared("adult.csv.gz")).filter(

@@ -214,6 +214,7 @@ def test_the_broker_is_killed_at_a_command(
     assert noted
 
 
+@pytest.mark.slow
 def test_the_broker_is_away_for_a_while(
     broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
 ) -> None:
@@ -244,6 +245,7 @@ def test_no_broker(broker: Broker) -> None:
 # Fast and slow.
 
 
+@pytest.mark.slow
 def test_bursts_and_trickles(broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]) -> None:
     """Entries come one by one, in a burst, and one by one: cuts do not matter."""
 
