@@ -99,9 +99,8 @@ class Choices:
         distance = attribute.distance(counts)
         if distance <= attribute.t:
             return CLASS, bool(distance <= attribute.t - 2 * GAP)
-        return UNION if isinstance(
-            attribute.domain.form, Matrix
-        ) and distance <= attribute.t + 2 * GAP else NEVER, False
+        doubtful = isinstance(attribute.domain.form, Matrix) and distance <= attribute.t + 2 * GAP
+        return UNION if doubtful else NEVER, False
 
     def _is_far(self, counts: Integers) -> bool:
         """Whether they are clearly not within t: at best all mass of the reference goes to the nearest value."""
