@@ -17,7 +17,7 @@ from tclose.algorithms import REGISTRY, find
 from tclose.attacks.boxes import shown_classes
 from tclose.attacks.definetti import Guesses, definetti
 from tclose.attacks.minimality import Minimality, minimality
-from tclose.capable import check_capable
+from tclose.capable import is_capable
 from tclose.encode import encode
 from tclose.exposure import Exposure
 from tclose.frames import read
@@ -135,9 +135,6 @@ def _mean(found: list[Minimality]) -> str:
 
 def _capable(schema: Schema) -> Iterator[str]:
     """Methods that take the schema; those for small tables only would take too long."""
-    for name in (name for name, kind in REGISTRY.items() if not kind.small_only):
-        try:
-            check_capable(find(name), schema)
-        except tclose.SchemaError:
-            continue
-        yield name
+    for name, kind in REGISTRY.items():
+        if not kind.small_only and is_capable(find(name), schema):
+            yield name

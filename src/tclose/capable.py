@@ -51,3 +51,12 @@ def _lacking_hierarchies(method: str, columns: tuple[str, ...]) -> str:
     names = " and ".join(f"'{column}'" for column in columns)
     what = f"Columns {names} are quasi-identifiers without a hierarchy, and '{method}' needs one for each"
     return f"{what}. Give {tables} hierarchies, or use '{DEFAULT}'."
+
+
+def is_capable(algorithm: Algorithm, schema: Schema) -> bool:
+    """Whether a method can promise what a schema asks."""
+    try:
+        check_capable(algorithm, schema)
+    except SchemaError:
+        return False
+    return True

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tclose.algorithms import REGISTRY, Algorithm, find
-from tclose.capable import check_capable
+from tclose.capable import check_capable, is_capable
 from tclose.encode import EncodedTable, encode
 from tclose.errors import MissingExtraError, SchemaError, SizeError, VerificationError
 from tclose.partition import Control
@@ -168,7 +168,7 @@ def _chosen(schema: Schema, methods: Iterable[str | Algorithm] | None) -> list[A
     if len(names) < len(asked):
         raise SchemaError("Give each method once: a table of gaps has a line a name.")
     others = [kind() for name, kind in REGISTRY.items() if name not in names and (methods is None or kind.small_only)]
-    chosen = asked + [algorithm for algorithm in others if _can(algorithm, schema)]
+    chosen = asked + [algorithm for algorithm in others if is_capable(algorithm, schema)]
     return sorted(chosen, key=lambda algorithm: not algorithm.small_only)  # those first that may prove an optimum
 
 
@@ -180,14 +180,6 @@ def _check_bounds(found: Gap) -> None:
             raise VerificationError(
                 f"'{entry.method}' claims that no partition loses less than {entry.at_least:.6f}, and one does."
             )
-
-
-def _can(algorithm: Algorithm, schema: Schema) -> bool:
-    try:
-        check_capable(algorithm, schema)
-    except SchemaError:
-        return False
-    return True
 
 
 def _entry(algorithm: Algorithm, table: EncodedTable, requirement: Requirement, seed: int, control: Control) -> Entry:

@@ -15,7 +15,7 @@ from tclose.algorithms import REGISTRY, Algorithm, find
 from tclose.algorithms.mondrian import Mondrian
 from tclose.attacks.boxes import Boxes, shown_classes
 from tclose.attacks.minimality import minimality
-from tclose.capable import check_capable
+from tclose.capable import is_capable
 from tclose.encode import EncodedTable, encode
 from tclose.frames import read
 from tclose.partition import Control, Partition
@@ -152,14 +152,6 @@ def test_every_method_can_be_attacked(name: str) -> None:
     assert 0 <= found.kept <= found.candidates <= 6
     assert found.gain.keys() == {each.column for each in schema.sensitive}
     assert all(-1 <= gain <= 1 for gain in found.gain.values())
-
-
-def is_capable(method: Algorithm, schema: Schema) -> bool:
-    try:
-        check_capable(method, schema)
-    except tclose.SchemaError:
-        return False
-    return True
 
 
 def test_without_sensitive_attributes_there_is_nothing_to_find() -> None:

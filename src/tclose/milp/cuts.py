@@ -85,7 +85,7 @@ def weigher(
 ) -> Callable[[Integers], int]:
     """Tells how many unknowns a pattern needs at most, by the vectors that it covers.
 
-    None if no class can have it: there are too few rows, or their values cannot be mixed to be close.
+    That is 0 if no class can have it: there are too few rows, or their values cannot be mixed to be close.
     """
     firsts = np.searchsorted(types.vector, np.arange(len(types.vectors) + 1))
     rows = np.bincount(types.vector, types.counts, len(types.vectors))

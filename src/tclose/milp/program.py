@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +91,16 @@ class Program:
             draft.bring_near(each, Fraction(0) if shaved is None else shaved[each])
         return draft.program()
 
+    @cached_property
+    def row_of(self) -> Integers:
+        """The row of each value."""
+        return np.repeat(np.arange(len(self.row_lower)), np.diff(self.starts))
+
+    def sums(self, point: Floats) -> Floats:
+        """A x at a point."""
+        found: Floats = np.bincount(self.row_of, self.values * point[self.columns], len(self.row_lower)).astype(float)
+        return found
+
     def with_rows(self, rows: Sequence[tuple[Integers, Floats, float]]) -> Program:
         """The same with more rows, which are exact: columns, values, and the largest sum."""
         none = np.full(len(rows), -np.inf)
@@ -122,12 +133,11 @@ class Program:
 
         A whole unit by which an exact row is broken must stay more than what a solver takes for nothing.
         """
-        rows = np.repeat(np.arange(len(self.row_lower)), np.diff(self.starts))
         largest = np.ones(len(self.row_lower))
-        np.maximum.at(largest, rows, np.minimum(abs(self.values), LARGEST_SCALE))
+        np.maximum.at(largest, self.row_of, np.minimum(abs(self.values), LARGEST_SCALE))
         return replace(
             self,
-            values=self.values / largest[rows],
+            values=self.values / largest[self.row_of],
             row_lower=self.row_lower / largest,
             row_upper=self.row_upper / largest,
         )

@@ -93,8 +93,7 @@ class Rounder:
     @classmethod
     def of(cls, program: Program, point: Floats) -> Rounder:
         """Rows and columns are counted from where the point is nearest."""
-        rows = np.repeat(np.arange(len(program.row_lower)), np.diff(program.starts))
-        sums = np.bincount(rows, program.values * point[program.columns], len(program.row_lower))
+        sums = program.sums(point)
         lower = abs(sums - program.row_lower) < abs(sums - program.row_upper)
         return cls(program, point, lower, 2 * point > program.upper)
 
@@ -120,27 +119,19 @@ class Rounder:
         """Which rows have whole values and columns only: then what is left of them is whole too."""
         program = self.program
         parted = (program.values != np.rint(program.values)) | ~program.whole[program.columns]
-        n_parted = np.bincount(self._of_value, parted, len(self._ends))
+        n_parted = np.bincount(self.program.row_of, parted, len(self._ends))
         return np.asarray((n_parted == 0) & (self._ends == np.rint(self._ends)))
 
     @cached_property
     def _slack(self) -> Floats:
         """How far each row is from its nearer bound."""
-        program = self.program
-        return abs(
-            self._ends - np.bincount(self._of_value, program.values * self.point[program.columns], len(self._ends))
-        )
-
-    @cached_property
-    def _of_value(self) -> Integers:
-        """The row of each value."""
-        return np.repeat(np.arange(len(self._ends)), np.diff(self.program.starts))
+        return abs(self._ends - self.program.sums(self.point))
 
     def _try(self, multipliers: Floats) -> Iterator[_Sum]:
         """How deep the cuts of a sum would be; in floats."""
         program = self.program
         used = np.flatnonzero(multipliers)
-        a = np.bincount(program.columns, program.values * multipliers[self._of_value], len(program.cost))
+        a = np.bincount(program.columns, program.values * multipliers[self.program.row_of], len(program.cost))
         a, b = (
             np.where(self.turned, -a, a),
             multipliers[used] @ self._ends[used] - a[self.turned] @ program.upper[self.turned],
@@ -159,7 +150,7 @@ class Rounder:
                 slacks = np.zeros(len(multipliers))
                 slacks[used] = np.where(self.lower[used], -1.0, 1.0) * g[len(self.turned) :]
                 direction = np.where(self.turned, -1.0, 1.0) * g[: len(self.turned)]
-                direction -= np.bincount(program.columns, program.values * slacks[self._of_value], len(direction))
+                direction -= np.bincount(program.columns, program.values * slacks[self.program.row_of], len(direction))
                 miss, size = g @ x - np.floor(times * b), np.linalg.norm(direction)
                 if miss > DEEP * size:
                     yield _Sum(multipliers, times, direction / size, float(miss / size))

@@ -119,8 +119,7 @@ class Search:
     def _tight_rows(self, given: int, point: Floats) -> Integers:
         """The first rows, and those after them that hold just so at a point: others only take time."""
         program = self.relaxation.program
-        rows = np.repeat(np.arange(len(program.row_lower)), np.diff(program.starts))
-        sums = np.bincount(rows, program.values * point[program.columns], len(program.row_lower))
+        sums = program.sums(point)
         return np.flatnonzero((np.arange(len(sums)) < given) | (sums > program.row_upper - TIGHT))
 
     def _look_near(self, program: Program, point: Floats, seconds: float) -> None:

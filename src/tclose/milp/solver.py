@@ -110,7 +110,6 @@ class Relaxation:
 
     def _measure(self) -> None:
         """How long the sums are."""
-        self._rows: Integers = np.repeat(np.arange(len(self.program.row_lower)), np.diff(self.program.starts))
         longest = np.bincount(self.program.columns, minlength=1).max()
         terms = int(longest) + len(self.program.cost) + len(self.program.row_lower)
         self._doubt = (terms + 8) * UNIT
@@ -138,7 +137,7 @@ class Relaxation:
         program = self.program
         y = np.where((y > 0) & np.isneginf(program.row_lower) | (y < 0) & np.isposinf(program.row_upper), 0.0, y)
         ends = np.where(y > 0, program.row_lower, np.where(y < 0, program.row_upper, 0.0))
-        products = program.values * y[self._rows]
+        products = program.values * y[program.row_of]
         reduced = cost - np.bincount(program.columns, products, minlength=len(cost))
         sizes = abs(cost) + np.bincount(program.columns, abs(products), minlength=len(cost))
         least = np.where(reduced > 0, reduced * lower, reduced * upper)
