@@ -14,16 +14,16 @@ import tclose
 from benchmarks.results import show
 from benchmarks.tables import K, Table, chosen
 from tclose.algorithms import REGISTRY, find
-from tclose.attacks.boxes import shown_classes
-from tclose.attacks.definetti import Guesses, definetti
-from tclose.attacks.minimality import Minimality, minimality
-from tclose.capable import is_capable
-from tclose.encode import encode
-from tclose.exposure import Exposure
-from tclose.frames import read
-from tclose.partition import Control
-from tclose.requirement import Requirement
-from tclose.schema import Schema
+from tclose.algorithms.capable import is_capable
+from tclose.algorithms.requirement import Requirement
+from tclose.evaluation.attacks.attack import Exposure
+from tclose.evaluation.attacks.definetti import Guesses, definetti
+from tclose.evaluation.attacks.minimality import Minimality, minimality
+from tclose.evaluation.attacks.shown_boxes import shown_classes
+from tclose.schema.schema import Schema
+from tclose.table.encode import encode
+from tclose.table.partition import Control
+from tclose.table.source import read
 
 T = "0.2"
 N_ROWS = 3000

@@ -10,12 +10,12 @@ from rich.console import Console
 
 import tclose
 from benchmarks.results import show
-from tclose.algorithms.exact import Exact
-from tclose.encode import EncodedTable, encode
-from tclose.frames import read
-from tclose.partition import Control
-from tclose.requirement import Requirement
-from tclose.schema import Schema
+from tclose.algorithms.exact.exact import Exact
+from tclose.algorithms.requirement import Requirement
+from tclose.schema.schema import Schema
+from tclose.table.encode import EncodedTable, encode
+from tclose.table.partition import Control
+from tclose.table.source import read
 
 DIFFERENT = (10, 12, 14, 16, 18, 20, 22, 24)
 ALIKE = ((30, 6), (60, 6), (40, 8), (60, 8), (40, 10))  # rows, and how many of them are different

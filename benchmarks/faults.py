@@ -57,8 +57,8 @@ def _files(folder: Path, given: list[bytes]) -> dict[str, Any]:
 
 def _redis(folder: Path, given: list[bytes]) -> dict[str, Any]:
     from tclose.stream.feeds import run as run_stream
-    from tclose.stream.feeds.redis import RedisFeed
     from tclose.stream.feeds.redis_client import Keys
+    from tclose.stream.feeds.redis_feed import RedisFeed
 
     (folder / "broker").mkdir()
     broker = Broker(folder / "broker")

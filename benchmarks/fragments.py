@@ -16,11 +16,11 @@ import tclose
 from benchmarks import adult
 from benchmarks.results import show, verdict
 from tclose.algorithms import Algorithm, find
+from tclose.algorithms.fragments.space import Space, scale_of
+from tclose.algorithms.fragments.split import fragment
 from tclose.distances import Line
-from tclose.fragments.space import Space, scale_of
-from tclose.fragments.split import fragment
-from tclose.partition import Control
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
+from tclose.table.partition import Control
 
 THRESHOLDS = ("0.05", "0.1", "0.15", "0.2", "0.25", "0.3", "0.35", "0.4")
 ROWS = 100_000

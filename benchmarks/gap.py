@@ -15,8 +15,8 @@ from benchmarks import adult
 from benchmarks.results import ROOT, show
 from tclose.algorithms import REGISTRY
 from tclose.datasets import hard
-from tclose.optimality import Gap
-from tclose.schema import Schema
+from tclose.evaluation.choosing.gap import Gap
+from tclose.schema.schema import Schema
 
 CHOSEN = ("sex", "age", "race", "marital-status", "education")
 ROWS, EXTRACTS, SEEDS, SECONDS = 16, 10, 5, 30.0

@@ -10,13 +10,13 @@ from rich.console import Console
 
 from benchmarks.results import show
 from tclose.algorithms import Algorithm
-from tclose.algorithms.mondrian import Mondrian
-from tclose.algorithms.tight import Tight
+from tclose.algorithms.mondrian.mondrian import Mondrian
+from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.tight.tight import Tight
 from tclose.datasets import hard
 from tclose.datasets.hard import Instance
-from tclose.encode import encode
-from tclose.frames import read
-from tclose.requirement import Requirement
+from tclose.table.encode import encode
+from tclose.table.source import read
 from tclose.testing import run as run_method
 
 METHODS: dict[str, Algorithm] = {"mondrian": Mondrian(), "tight fast": Tight("fast"), "tight best": Tight("best")}

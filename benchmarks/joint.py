@@ -13,10 +13,10 @@ from rich.console import Console
 import tclose
 from benchmarks.results import show
 from tclose.algorithms import Algorithm, find
-from tclose.encode import encode
-from tclose.frames import Source, read
-from tclose.schema import Schema
-from tclose.verify import verify
+from tclose.schema.schema import Schema
+from tclose.table.encode import encode
+from tclose.table.source import Source, read
+from tclose.verification.verify import verify
 
 ROWS, HOSPITAL_ROWS, K = 30_000, 20_000, 5
 SHAPES = ((12, 12), (18, 20), (29, 31))  # values of the two attributes

@@ -13,11 +13,11 @@ from rich.console import Console
 from benchmarks import adult
 from benchmarks.results import show, verdict
 from tclose import Schema
-from tclose.algorithms.milp import Milp
-from tclose.encode import encode
-from tclose.frames import read
-from tclose.partition import Control
-from tclose.requirement import Requirement
+from tclose.algorithms.milp.milp import Milp
+from tclose.algorithms.requirement import Requirement
+from tclose.table.encode import encode
+from tclose.table.partition import Control
+from tclose.table.source import read
 
 QUASI = ("sex", "race", "salary-class")
 SENSITIVE = {"education": 2, "occupation": 1, "workclass": 1}  # the level of its hierarchy: three values each

@@ -19,18 +19,18 @@ from rich.console import Console
 from benchmarks import adult
 from benchmarks.results import ROOT, show, verdict
 from tclose.algorithms import Algorithm, find
-from tclose.algorithms.microaggregation import Microaggregation
-from tclose.algorithms.tight import Tight
-from tclose.encode import EncodedTable, encode
-from tclose.frames import read
-from tclose.hierarchy import Hierarchy
-from tclose.metrics.classes import Tally
-from tclose.metrics.closeness import class_distances
+from tclose.algorithms.clusters.microaggregation import Microaggregation
+from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.tight.tight import Tight
 from tclose.pages.charts import Axis, Line, chart
 from tclose.pages.svg import Drawing
-from tclose.partition import Control
-from tclose.requirement import Requirement
-from tclose.schema import Schema
+from tclose.schema.hierarchy import Hierarchy
+from tclose.schema.schema import Schema
+from tclose.table.class_distances import class_distances
+from tclose.table.classes import Tally
+from tclose.table.encode import EncodedTable, encode
+from tclose.table.partition import Control
+from tclose.table.source import read
 
 KS = (2, 5, 10, 15, 20)
 KS_OF_TIGHT = (2, 10)

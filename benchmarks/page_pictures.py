@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tclose
 from benchmarks.results import ROOT
-from tclose.algorithms.tight import Tight
+from tclose.algorithms.tight.tight import Tight
 
 FOLDER = ROOT / "docs" / "pictures"
 ROWS = 4000

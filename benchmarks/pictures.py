@@ -21,16 +21,16 @@ import tclose
 from benchmarks.results import ROOT
 from benchmarks.tables import Table, measure
 from tclose.algorithms import find
-from tclose.algorithms.tight import Tight
-from tclose.encode import EncodedTable, encode
-from tclose.frames import read
+from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.shared.demand import decidable, soften
+from tclose.algorithms.tight.pieces import Piece
+from tclose.algorithms.tight.tight import Tight
 from tclose.pages.charts import Axis, Line, chart
 from tclose.pages.svg import Drawing
-from tclose.partition import Control
-from tclose.requirement import Requirement
-from tclose.schema import Schema
-from tclose.tight.demand import decidable, soften
-from tclose.tight.pieces import Piece
+from tclose.schema.schema import Schema
+from tclose.table.encode import EncodedTable, encode
+from tclose.table.partition import Control
+from tclose.table.source import read
 
 FOLDER = ROOT / "docs" / "pictures"
 N_TOY, SIDE, K_TOY = 300, 100, 8

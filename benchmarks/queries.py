@@ -9,9 +9,9 @@ from rich.console import Console
 
 import tclose
 from benchmarks.results import show, verdict
-from tclose.metrics.cubes import cube_divergence
-from tclose.metrics.queries import query_error
-from tclose.usefulness import beside
+from tclose.evaluation.utility.cubes import cube_divergence
+from tclose.evaluation.utility.queries import query_error
+from tclose.evaluation.utility.utility import beside
 
 ROWS = 100_000
 QUERIES = 10_000

@@ -17,14 +17,14 @@ from rich.console import Console
 
 import tclose
 from benchmarks.results import ROOT, show, verdict
-from tclose.algorithms.sabre_ak import SabreAK
-from tclose.encode import EncodedTable, encode
-from tclose.forming.curve import hilbert_keys, key_bits
-from tclose.frames import read
-from tclose.partition import Control
-from tclose.requirement import Requirement
-from tclose.sabre.buckets import bucketize
-from tclose.sabre.sizes import class_sizes
+from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.sabre.bucket_sizes import class_sizes
+from tclose.algorithms.sabre.sabre_ak import SabreAK
+from tclose.algorithms.shared.buckets import bucketize
+from tclose.algorithms.shared.curve import hilbert_keys, key_bits
+from tclose.table.encode import EncodedTable, encode
+from tclose.table.partition import Control
+from tclose.table.source import read
 
 REPEATS = 5
 LEAST = {500_000: 5.0, 5_000_000: 3.5}  # million rows a second
@@ -35,10 +35,10 @@ FIRST_CALL = """
 import json, sys, time
 import numba, numpy, tclose
 from tclose.algorithms import find
-from tclose.encode import encode
-from tclose.frames import read
-from tclose.partition import Control
-from tclose.requirement import Requirement
+from tclose.table.encode import encode
+from tclose.table.source import read
+from tclose.table.partition import Control
+from tclose.algorithms.requirement import Requirement
 frame, schema = (tclose.datasets.census if sys.argv[2] == "1" else tclose.datasets.hospital)(1000, seed=1)
 table = encode(read(frame), schema)
 requirement = Requirement.of(schema, table)

@@ -17,7 +17,7 @@ from benchmarks.results import show, verdict
 HEAVY = ("numba", "scipy", "pandas", "polars", "pyarrow", "numpy")
 UNWANTED = {"numba", "scipy", "pandas"}
 REPEATS = 7
-HELP = "from tclose.cli import main; sys.argv = ['tclose', '--help']; main()"
+HELP = "from tclose.cli.main import main; sys.argv = ['tclose', '--help']; main()"
 # Prints the heavy modules that were loaded, whichever way the statement ends.
 LOADED = "import sys, atexit; atexit.register(lambda: print([m for m in {names} if m in sys.modules], file=sys.stderr))"
 

@@ -21,8 +21,8 @@ from rich.console import Console
 
 import tclose
 from benchmarks.results import ROOT, show, verdict
-from tclose.algorithms.tight import Tight
-from tclose.schema import Schema
+from tclose.algorithms.tight.tight import Tight
+from tclose.schema.schema import Schema
 from tclose.stream import Checker, Engine
 
 ROWS, WINDOW, STEP = 500_000, 20_000, 5_000

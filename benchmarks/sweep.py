@@ -11,11 +11,11 @@ from rich.console import Console
 
 from benchmarks.results import show, verdict
 from benchmarks.tables import K, chosen
-from tclose.algorithms.tight import Tight
-from tclose.encode import EncodedTable, encode
-from tclose.frames import read
-from tclose.partition import Control, Partition
-from tclose.requirement import Requirement
+from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.tight.tight import Tight
+from tclose.table.encode import EncodedTable, encode
+from tclose.table.partition import Control, Partition
+from tclose.table.source import read
 
 THRESHOLDS = tuple(f"{t / 1000:g}" for t in range(50, 501, 25))
 EFFORTS: tuple[Literal["fast", "balanced"], ...] = ("fast", "balanced")

@@ -17,8 +17,8 @@ import tclose
 from benchmarks import adult
 from benchmarks.results import ROOT
 from tclose.algorithms import REGISTRY, Algorithm, find
-from tclose.capable import check_capable
-from tclose.schema import Schema
+from tclose.algorithms.capable import check_capable
+from tclose.schema.schema import Schema
 
 K = 6
 CENSUS_ROWS = HOSPITAL_ROWS = 100_000

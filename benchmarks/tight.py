@@ -19,7 +19,7 @@ from benchmarks.methods import show_runs
 from benchmarks.results import ROOT, verdict
 from benchmarks.tables import K, Table, can, chosen, measure
 from tclose.algorithms import REGISTRY
-from tclose.algorithms.tight import Tight
+from tclose.algorithms.tight.tight import Tight
 
 FAST, BALANCED, BEST = "tight fast", "tight balanced", "tight best"
 THRESHOLDS = ("0.1", "0.15", "0.2", "0.35")

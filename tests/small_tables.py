@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
 
 TREE = {"u": ["a", "b"], "v": {"w": ["c", "d"], "e": []}, "f": []}
 ILLS = {"lung": ["flu", "cold"], "skin": {"mild": ["rash"], "bad": ["burn", "sore"]}}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import tomli_w
 
-from tclose.cli import main
+from tclose.cli.main import main
 
 Columns = Mapping[str, Sequence[Any]]
 

@@ -19,9 +19,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tclose.encode import encode
-from tclose.frames import read
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
+from tclose.table.encode import encode
+from tclose.table.source import read
 from tests.strategies import as_csv, people, promise, run
 
 SECRET = "SECRETCELL"
@@ -997,7 +997,15 @@ PROCESSES = [
 def test_a_process_of_its_own_ends_the_same_way(case: Case, tmp_path: Path) -> None:
     data, schema = case.put(tmp_path)
     before = contents(tmp_path)
-    command = [sys.executable, "-c", "from tclose.cli import main; main()", "anonymize", str(data), "-s", str(schema)]
+    command = [
+        sys.executable,
+        "-c",
+        "from tclose.cli.main import main; main()",
+        "anonymize",
+        str(data),
+        "-s",
+        str(schema),
+    ]
     ended = subprocess.run(
         [*command, "-o", str(tmp_path / "release.csv")],
         capture_output=True,

@@ -14,15 +14,15 @@ import polars as pl
 import pytest
 
 import tclose
-from tclose import joint_codes
 from tclose.algorithms import REGISTRY, find
-from tclose.encode import encode
+from tclose.algorithms.requirement import Requirement
 from tclose.errors import InfeasibleError, SchemaError, TableError, VerificationError
-from tclose.frames import Source, read
-from tclose.requirement import Requirement
-from tclose.schema import Schema
-from tclose.schema_columns import Joint
-from tclose.verify import verify
+from tclose.schema.columns import Joint
+from tclose.schema.schema import Schema
+from tclose.table import joint_codes
+from tclose.table.encode import encode
+from tclose.table.source import Source, read
+from tclose.verification.verify import verify
 from tests.oracles.joint import joint_distance
 from tests.strategies import run
 

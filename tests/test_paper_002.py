@@ -12,15 +12,15 @@ import polars as pl
 import pytest
 
 import tclose
-from tclose.coded import as_text
 from tclose.distances import Matrix
-from tclose.encode import encode, select_rows
 from tclose.errors import VerificationError
-from tclose.frames import Source, read
-from tclose.partition import Partition
-from tclose.recode import recode
-from tclose.schema import Schema
-from tclose.verify import verify
+from tclose.release.recode import recode
+from tclose.schema.schema import Schema
+from tclose.table.coded import as_text
+from tclose.table.encode import encode, select_rows
+from tclose.table.partition import Partition
+from tclose.table.source import Source, read
+from tclose.verification.verify import verify
 from tests.oracles.optimal_partition import Problem, optimum_by_subsets
 from tests.oracles.sabre import exact_transport
 from tests.seeds import for_seeds

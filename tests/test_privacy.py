@@ -15,10 +15,10 @@ import pytest
 
 import tclose
 from tclose.datasets import hospital
-from tclose.frames import read
-from tclose.schema import Schema
-from tclose.usefulness import beside
-from tclose.verify import verify
+from tclose.evaluation.utility.utility import beside
+from tclose.schema.schema import Schema
+from tclose.table.source import read
+from tclose.verification.verify import verify
 
 SECRET = "a secret that is longer than twelve bytes"
 

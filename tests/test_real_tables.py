@@ -12,7 +12,7 @@ import pytest
 import tomli_w
 
 import tclose
-from tclose.cli import main
+from tclose.cli.main import main
 from tests.oracles.release import check_release, read_paths, read_rows
 from tests.shared_data import shared
 

@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 from benchmarks.papers.tables import Census
 from tclose.algorithms import Algorithm, find
-from tclose.algorithms.tight import Tight
-from tclose.attacks.boxes import Boxes, shown_classes
-from tclose.encode import EncodedTable, encode
-from tclose.frames import Source, read
-from tclose.metrics.classes import Tally
-from tclose.metrics.closeness import class_distances
-from tclose.metrics.cubes import cube_divergence
-from tclose.metrics.queries import query_error
-from tclose.partition import Control
-from tclose.released import Released
-from tclose.requirement import Requirement
-from tclose.schema import Schema
+from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.tight.tight import Tight
+from tclose.evaluation.attacks.shown_boxes import Boxes, shown_classes
+from tclose.evaluation.utility.cubes import cube_divergence
+from tclose.evaluation.utility.queries import query_error
+from tclose.evaluation.utility.reading_back import Released
+from tclose.schema.schema import Schema
+from tclose.table.class_distances import class_distances
+from tclose.table.classes import Tally
+from tclose.table.encode import EncodedTable, encode
+from tclose.table.partition import Control
+from tclose.table.source import Source, read
 
 METHODS: dict[str, str | Algorithm] = {
     "sabre-knn": "sabre-knn",

@@ -10,8 +10,8 @@ import polars as pl
 import tclose
 from benchmarks import adult
 from benchmarks.results import ROOT
-from tclose.hierarchy import Hierarchy
-from tclose.schema import Schema
+from tclose.schema.hierarchy import Hierarchy
+from tclose.schema.schema import Schema
 
 SEED = 1
 BANDS, BAND = 50, 4000  # of the real income: so many bands of so many dollars, the last one open

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from tclose import distances as distances
     from tclose import stream as stream
     from tclose.algorithms import methods as methods
-    from tclose.comparison import Comparison as Comparison
-    from tclose.comparison import compare as compare
     from tclose.distances import emd as emd
     from tclose.distances import moves as moves
     from tclose.errors import HighLossWarning as HighLossWarning
@@ -24,39 +22,41 @@ if TYPE_CHECKING:
     from tclose.errors import TableError as TableError
     from tclose.errors import TcloseError as TcloseError
     from tclose.errors import VerificationError as VerificationError
-    from tclose.exposure import Attacks as Attacks
-    from tclose.exposure import attack as attack
-    from tclose.hierarchy import Hierarchy as Hierarchy
-    from tclose.optimality import gap as gap
+    from tclose.evaluation.attacks.attack import Attacks as Attacks
+    from tclose.evaluation.attacks.attack import attack as attack
+    from tclose.evaluation.choosing.compare import Comparison as Comparison
+    from tclose.evaluation.choosing.compare import compare as compare
+    from tclose.evaluation.choosing.gap import gap as gap
+    from tclose.evaluation.choosing.suggest import Suggestion as Suggestion
+    from tclose.evaluation.choosing.suggest import suggest as suggest
+    from tclose.evaluation.report.report_page import report_html as report_html
+    from tclose.evaluation.utility.utility import utility as utility
     from tclose.pipeline import anonymize as anonymize
     from tclose.pipeline import assess as assess
-    from tclose.release import Release as Release
-    from tclose.report_page import report_html as report_html
-    from tclose.schema import Schema as Schema
-    from tclose.suggestion import Suggestion as Suggestion
-    from tclose.suggestion import suggest as suggest
-    from tclose.usefulness import utility as utility
+    from tclose.release.release import Release as Release
+    from tclose.schema.hierarchy import Hierarchy as Hierarchy
+    from tclose.schema.schema import Schema as Schema
 
 __version__ = "0.1.0"
 
 # Each name is imported when it is first used: a program that only asks for help loads nothing else.
 _HOMES = {
     **dict.fromkeys(["anonymize", "assess"], "pipeline"),
-    **dict.fromkeys(["attack", "Attacks"], "exposure"),
+    **dict.fromkeys(["attack", "Attacks"], "evaluation.attacks.attack"),
     **dict.fromkeys(["emd", "moves"], "distances"),
     **dict.fromkeys(["SchemaError", "TableError", "SizeError", "InfeasibleError", "VerificationError"], "errors"),
     **dict.fromkeys(
         ["MeasureError", "MissingExtraError", "TcloseError", "HighLossWarning", "InferredSchemaWarning"], "errors"
     ),
-    **dict.fromkeys(["compare", "Comparison"], "comparison"),
-    **dict.fromkeys(["suggest", "Suggestion"], "suggestion"),
-    "gap": "optimality",
+    **dict.fromkeys(["compare", "Comparison"], "evaluation.choosing.compare"),
+    **dict.fromkeys(["suggest", "Suggestion"], "evaluation.choosing.suggest"),
+    "gap": "evaluation.choosing.gap",
     "methods": "algorithms",
-    "report_html": "report_page",
-    "Hierarchy": "hierarchy",
-    "Release": "release",
-    "Schema": "schema",
-    "utility": "usefulness",
+    "report_html": "evaluation.report.report_page",
+    "Hierarchy": "schema.hierarchy",
+    "Release": "release.release",
+    "Schema": "schema.schema",
+    "utility": "evaluation.utility.utility",
 }
 _MODULES = ("datasets", "distances", "stream", "testing")
 

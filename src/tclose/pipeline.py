@@ -14,20 +14,20 @@ import numpy as np
 import polars as pl
 
 from tclose.algorithms import DEFAULT, Algorithm, find
-from tclose.capable import check_capable
-from tclose.columns import Reader
-from tclose.encode import EncodedTable, encode_rows, select_rows
+from tclose.algorithms.capable import check_capable
+from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
-from tclose.frames import Source, read
-from tclose.infer import check_keywords, infer_schema
-from tclose.partition import Control, Partition
-from tclose.recode import recode
-from tclose.release import Record, Release, certify
-from tclose.report import Report
-from tclose.requirement import Attribute, Requirement
-from tclose.schema import Schema
-from tclose.schema_columns import Quasi
-from tclose.verify import Measured, measure, verify
+from tclose.release.recode import recode
+from tclose.release.release import Record, Release, certify
+from tclose.schema.columns import Quasi
+from tclose.schema.schema import Schema
+from tclose.table.encode import EncodedTable, encode_rows, select_rows
+from tclose.table.inference import check_keywords, infer_schema
+from tclose.table.partition import Control, Partition
+from tclose.table.reading import Reader
+from tclose.table.source import Source, read
+from tclose.verification.assessment import Report
+from tclose.verification.verify import Measured, measure, verify
 
 SECONDS_TO_EXPLAIN = 20.0  # for each attribute by itself
 

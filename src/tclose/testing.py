@@ -20,16 +20,16 @@ import numpy as np
 import polars as pl
 
 from tclose.algorithms import Algorithm
-from tclose.capable import check_capable
+from tclose.algorithms.capable import check_capable
+from tclose.algorithms.requirement import Requirement
 from tclose.datasets import census, hospital
-from tclose.encode import EncodedTable, encode, select_rows
 from tclose.errors import InfeasibleError, SchemaError, SizeError, TableError
-from tclose.frames import Source, read
-from tclose.partition import Control, Partition
-from tclose.recode import recode
-from tclose.requirement import Requirement
-from tclose.schema import Schema
-from tclose.verify import verify
+from tclose.release.recode import recode
+from tclose.schema.schema import Schema
+from tclose.table.encode import EncodedTable, encode, select_rows
+from tclose.table.partition import Control, Partition
+from tclose.table.source import Source, read
+from tclose.verification.verify import verify
 
 SMALL = 12  # rows that no method may find too many
 

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.axes import TreeAxis
+from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.distances import Equal
-from tclose.encode import Domain, EncodedTable
-from tclose.hierarchy import Hierarchy
-from tclose.requirement import Attribute, Requirement
-from tclose.schema_columns import Diversity
+from tclose.schema.columns import Diversity
+from tclose.schema.hierarchy import Hierarchy
+from tclose.table.axes import TreeAxis
+from tclose.table.encode import Domain, EncodedTable
 
 
 def flat_table(rows: Sequence[Sequence[int]], values: Sequence[int] | None = None) -> EncodedTable:

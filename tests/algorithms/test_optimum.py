@@ -14,14 +14,14 @@ import polars as pl
 import pytest
 
 from tclose.algorithms import REGISTRY, Algorithm, find
-from tclose.capable import check_capable
+from tclose.algorithms.capable import check_capable
+from tclose.algorithms.requirement import Requirement
 from tclose.datasets import hard
 from tclose.datasets.hard import Instance
-from tclose.encode import encode
 from tclose.errors import InfeasibleError, SchemaError, SizeError
-from tclose.frames import read
-from tclose.requirement import Requirement
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
+from tclose.table.encode import encode
+from tclose.table.source import read
 from tclose.testing import run
 from tests.oracles.hard_problems import least_cut, most_disjoint
 from tests.oracles.optimal_partition import Problem, optimum_by_subsets, optimum_of_all

@@ -17,8 +17,8 @@ from benchmarks.papers import claims, page, rebuild, tables
 from benchmarks.papers.figures import FIGURES, PANELS
 from benchmarks.papers.runs import METHODS, Question, Runs, Setting
 from benchmarks.papers.tables import BANDS, census, nist, tree
-from tclose.algorithms.tight import Tight
-from tclose.hierarchy import Hierarchy
+from tclose.algorithms.tight.tight import Tight
+from tclose.schema.hierarchy import Hierarchy
 from tests.shared_data import shared
 
 ROWS = 300

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import tclose
 from tclose.distances import Matrix
 from tclose.errors import MissingExtraError, SchemaError
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
 from tests.oracles.distance import check_plan, emd_equal, emd_ordered, ground_equal, ground_ordered, transport
 
 needs_pot = pytest.mark.skipif(find_spec("ot") is None, reason="POT is not installed")

@@ -12,7 +12,7 @@ import pytest
 
 import tclose
 from tclose.distances import Equal, Hierarchical, Matrix, Numeric, Ordered
-from tclose.hierarchy import Hierarchy
+from tclose.schema.hierarchy import Hierarchy
 from tests.oracles.distance import (
     Ground,
     Move,

@@ -18,9 +18,9 @@ from tclose.distances.linkage import groups_of, linkage
 from tclose.distances.product import ground_distances
 from tclose.kernels import transport
 from tclose.kernels.transport import FAR, NEAR, SOLVED, carry
+from tests.algorithms.shared.random_domains import hierarchy_of, random_metric, random_tree
 from tests.oracles.joint import by_linear_program
 from tests.oracles.sabre import exact_transport
-from tests.sabre.random_domains import hierarchy_of, random_metric, random_tree
 from tests.seeds import for_seeds
 
 Integers = NDArray[np.int64]

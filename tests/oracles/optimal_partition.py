@@ -18,9 +18,9 @@ from typing import Any
 
 import polars as pl
 
-from tclose.hierarchy import Hierarchy
-from tclose.schema import Schema
-from tclose.schema_columns import Diversity, Quasi, Sensitive
+from tclose.schema.columns import Diversity, Quasi, Sensitive
+from tclose.schema.hierarchy import Hierarchy
+from tclose.schema.schema import Schema
 from tests.oracles import distance as d
 from tests.oracles import diversity
 from tests.oracles.sabre import exact_transport

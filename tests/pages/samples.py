@@ -7,10 +7,10 @@ from fractions import Fraction
 from functools import cache
 
 import tclose
-from tclose.comparison import Comparison
-from tclose.report_page import report_html
-from tclose.runs import Gains, Run
-from tclose.suggestion import Suggestion, find_knee
+from tclose.evaluation.choosing.compare import Comparison
+from tclose.evaluation.choosing.suggest import Suggestion, find_knee
+from tclose.evaluation.choosing.trials import Gains, Run
+from tclose.evaluation.report.report_page import report_html
 
 THRESHOLDS = ("0.05", "0.1", "0.2", "0.35", "0.5")
 BEFORE = Gains(0.98, 0.71, 1.0)

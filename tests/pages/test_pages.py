@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tclose.files import write_whole
 from tclose.pages.page import Page
+from tclose.release.atomic import write_whole
 from tests.pages import samples
 
 VOID = {"meta", "link", "br", "path", "rect", "circle", "polygon"}

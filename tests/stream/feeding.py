@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tclose.algorithms import find
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
 from tclose.stream.feeds import Ending, FileFeed, Settings, Status, Targets, run
 from tclose.stream.feeds.replay import replay_files
 

@@ -17,7 +17,9 @@ import pytest
 from tests.stream.feeding import STEP, WINDOW, Killer, die, killed, schema, settings, targets
 
 FORK = multiprocessing.get_context("forkserver")  # a child in little time, without the threads of this process
-FORK.set_forkserver_preload(["tests.stream.killing", "tclose.cli", "tclose.stream.feeds.command", "tclose.algorithms"])
+FORK.set_forkserver_preload(
+    ["tests.stream.killing", "tclose.cli.main", "tclose.cli.stream_options", "tclose.algorithms"]
+)
 HOW = ("before", "after", "torn")
 SIZES = ["--window", str(WINDOW), "--step", str(STEP), "--method", settings().method.name, "--seed", "7"]
 
@@ -60,7 +62,7 @@ def _spawned(folder: Path, options: list[str], what: str, at: int | None, how: s
 
 
 def _child(arguments: list[str], what: str, at: int | None, how: str) -> None:
-    from tclose.cli import main
+    from tclose.cli.main import main
 
     sys.argv = ["tclose", *arguments]
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from tclose.encode import EncodedTable
-from tclose.partition import Control, Partition
-from tclose.requirement import Requirement
-from tclose.schema import Schema
+from tclose.algorithms.requirement import Requirement
+from tclose.schema.schema import Schema
 from tclose.stream import Engine, Outcome, Released
+from tclose.table.encode import EncodedTable
+from tclose.table.partition import Control, Partition
 from tests.oracles.stream import Row, halves
 
 TEMPERS = ("even", "plateaus", "constant", "plateaus", "drifting", "plateaus", "alternating", "plateaus")

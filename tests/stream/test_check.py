@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 
 from tclose.errors import VerificationError
-from tclose.schema import Schema
-from tclose.schema_columns import Quasi
+from tclose.schema.columns import Quasi
+from tclose.schema.schema import Schema
 from tclose.stream import Checker, Engine, Outcome, Released, Window, claimed
-from tclose.stream.covers import covers
+from tclose.stream.covering import covers
 from tests.stream.streams import Halves, frame_of, run, schema_of
 
 SCHEMA = schema_of(["0.2"], k=3, values=4)

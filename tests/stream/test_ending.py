@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.encode import encode
-from tclose.frames import read
 from tclose.stream.ending import Settlement, end
 from tclose.stream.windows import NOWHERE, Forming
+from tclose.table.encode import encode
+from tclose.table.source import read
 from tests.stream.streams import Halves, frame_of, schema_of
 
 

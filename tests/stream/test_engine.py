@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import tclose
 from tclose.algorithms import REGISTRY
 from tclose.errors import SchemaError, SizeError, TableError
-from tclose.partition import Partition
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
 from tclose.stream import Checker, Engine, Outcome
 from tclose.stream.windows import advance
+from tclose.table.partition import Partition
 from tests.seeds import for_seeds
 from tests.stream.streams import TEMPERS, Halves, frame_of, released, rows_of, run, schema_of, told
 

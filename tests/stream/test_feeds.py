@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from tclose.errors import MissingExtraError, SchemaError, TableError, VerificationError
 from tclose.stream.feeds import Ending, FileFeed, run
 from tclose.stream.feeds.durable import Lock
-from tclose.stream.feeds.folder import FolderInput
+from tclose.stream.feeds.folder_feed import FolderInput
 from tclose.stream.feeds.lines import Cutter
 from tclose.stream.feeds.parse import (
     LONGEST,
@@ -55,7 +55,7 @@ from tests.stream.feeding import (
 )  # fmt: skip
 
 ROWS = 110
-TCLOSE = [sys.executable, "-c", "from tclose.cli import main; main()"]
+TCLOSE = [sys.executable, "-c", "from tclose.cli.main import main; main()"]
 SIZES = ["--window", str(WINDOW), "--step", str(STEP), "--method", "mondrian", "--seed", "7"]
 
 

@@ -58,8 +58,8 @@ def reference(given: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 def feed(broker: Broker, **options: Any) -> Any:
-    from tclose.stream.feeds.redis import RedisFeed
     from tclose.stream.feeds.redis_client import Keys
+    from tclose.stream.feeds.redis_feed import RedisFeed
 
     keys = Keys("in", options.pop("to", "out"), certificates="certificates", ledger="ledger")
     return RedisFeed(schema(), broker.url, keys, **{"json_field": "row", "consumer": "one", **options})
@@ -235,8 +235,8 @@ def test_the_broker_is_away_for_a_while(
 
 
 def test_no_broker(broker: Broker) -> None:
-    from tclose.stream.feeds.redis import RedisFeed
     from tclose.stream.feeds.redis_client import Keys
+    from tclose.stream.feeds.redis_feed import RedisFeed
 
     with pytest.raises(LostError, match="connection"):
         run(RedisFeed(schema(), "redis://127.0.0.1:1", Keys("in", "out")), schema(), settings())
@@ -430,7 +430,7 @@ def test_a_group_that_is_there_may_be_used(
 def test_a_group_set_back_is_read_on_from_where_it_was(
     broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tclose.stream.feeds.redis.MOST_ROWS", 7)
+    monkeypatch.setattr("tclose.stream.feeds.redis_feed.MOST_ROWS", 7)
     put(client, given[:50])
     stream(broker, Ending(pause=True))
     client.xgroup_setid("in", "tclose", "0")

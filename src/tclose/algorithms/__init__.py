@@ -8,25 +8,25 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from tclose.algorithms.clusters import Clusters
-from tclose.algorithms.exact import Exact
-from tclose.algorithms.fragments import Fragments
-from tclose.algorithms.fragments_strict import FragmentsStrict
-from tclose.algorithms.incognito import Incognito
-from tclose.algorithms.k_approx import KApprox
-from tclose.algorithms.microaggregation import Microaggregation
-from tclose.algorithms.milp import Milp
-from tclose.algorithms.mondrian import Mondrian
-from tclose.algorithms.pca import PCA
-from tclose.algorithms.sabre_ak import SabreAK
-from tclose.algorithms.sabre_knn import SabreKNN
-from tclose.algorithms.tight import Tight
-from tclose.algorithms.two_diversity import TwoDiversity
-from tclose.encode import EncodedTable
+from tclose.algorithms.clusters.clusters import Clusters
+from tclose.algorithms.clusters.microaggregation import Microaggregation
+from tclose.algorithms.clusters.pca import PCA
+from tclose.algorithms.exact.exact import Exact
+from tclose.algorithms.fragments.fragments import Fragments
+from tclose.algorithms.fragments.fragments_strict import FragmentsStrict
+from tclose.algorithms.incognito.incognito import Incognito
+from tclose.algorithms.k_approx.k_approx import KApprox
+from tclose.algorithms.milp.milp import Milp
+from tclose.algorithms.mondrian.mondrian import Mondrian
+from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.sabre.sabre_ak import SabreAK
+from tclose.algorithms.sabre.sabre_knn import SabreKNN
+from tclose.algorithms.tight.tight import Tight
+from tclose.algorithms.two_diversity.two_diversity import TwoDiversity
 from tclose.errors import SchemaError
-from tclose.partition import Control, Partition
-from tclose.requirement import Requirement
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
+from tclose.table.encode import EncodedTable
+from tclose.table.partition import Control, Partition
 
 
 class Algorithm(Protocol):

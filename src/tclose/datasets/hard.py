@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
 
 Edge: TypeAlias = tuple[int, int]
 Triple: TypeAlias = tuple[int, int, int]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tclose.distances.tree import Tree
-from tclose.hierarchy import Hierarchy
+from tclose.schema.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True)

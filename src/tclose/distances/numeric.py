@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tclose.decimals import scaled
 from tclose.distances.line import Line
+from tclose.schema.decimals import scaled
 
 
 @dataclass(frozen=True)

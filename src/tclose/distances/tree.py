@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distances.line import match
-from tclose.hierarchy import Hierarchy
+from tclose.schema.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True, eq=False)

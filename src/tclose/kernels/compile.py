@@ -15,8 +15,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _stamp() -> tuple[tuple[str, int, int], ...]:
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+    package = Path(__file__).parent.parent
+    files = sorted([*package.glob("kernels/*.py"), *package.glob("**/*_loops.py")])
+    return tuple((file.relative_to(package).as_posix(), file.stat().st_mtime_ns, file.stat().st_size) for file in files)
 
 
 STAMP = _stamp()

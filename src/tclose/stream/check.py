@@ -13,21 +13,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.builders import Dates, Intervals
-from tclose.coded import CodedColumn
-from tclose.columns import Reader, clean, code, texts
-from tclose.encode import encode_sensitive
 from tclose.errors import VerificationError
-from tclose.frames import Source
-from tclose.metrics.classes import Tally
-from tclose.metrics.closeness import Distances, class_distances
-from tclose.metrics.diversity import first_failure
-from tclose.metrics.joint import joint_distances
-from tclose.schema import Schema
-from tclose.schema_columns import Quasi
-from tclose.stream.covers import covers
-from tclose.stream.door import opened
+from tclose.schema.builders import Dates, Intervals
+from tclose.schema.columns import Quasi
+from tclose.schema.schema import Schema
+from tclose.stream.covering import covers
+from tclose.stream.intake import opened
 from tclose.stream.items import Outcome, Released
+from tclose.table.class_distances import Distances, class_distances
+from tclose.table.classes import Tally
+from tclose.table.coded import CodedColumn
+from tclose.table.encode import encode_sensitive
+from tclose.table.joint_distances import joint_distances
+from tclose.table.reading import Reader, clean, code, texts
+from tclose.table.source import Source
+from tclose.verification.diversity import first_failure
 
 Integers = NDArray[np.int64]
 WAITING, RELEASED, WITHHELD, REJECTED = range(4)

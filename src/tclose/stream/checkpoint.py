@@ -15,15 +15,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.coded import CodedColumn, as_enum
 from tclose.distances import Matrix
 from tclose.errors import TableError
-from tclose.hierarchy import Hierarchy
-from tclose.metrics.closeness import Distances
-from tclose.schema import Schema
-from tclose.stream.door import Columns, Types
+from tclose.schema.hierarchy import Hierarchy
+from tclose.schema.schema import Schema
 from tclose.stream.envelope import pack, unpack
+from tclose.stream.intake import Columns, Types
 from tclose.stream.items import Window
+from tclose.table.class_distances import Distances
+from tclose.table.coded import CodedColumn, as_enum
 
 Integers = NDArray[np.int64]
 OUR = ("\0number", "\0out", "\0kept")  # no column has such a name

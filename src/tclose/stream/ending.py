@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.requirement import Requirement
+from tclose.algorithms.requirement import Requirement
 from tclose.stream.windows import NOWHERE, Flags, Forming
 
 Integers = NDArray[np.int64]

@@ -13,16 +13,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.algorithms import Algorithm, find
-from tclose.capable import check_capable
+from tclose.algorithms.capable import check_capable
 from tclose.errors import SchemaError, TableError
-from tclose.schema import Schema
-from tclose.stream.allowed import check_method, check_schema, check_sizes
-from tclose.stream.certificate import certify_stream
+from tclose.schema.schema import Schema
 from tclose.stream.checkpoint import Kept, State, pack_state, unpack_state
-from tclose.stream.door import Opened, opened, read
 from tclose.stream.ending import end
+from tclose.stream.intake import Opened, opened, read
 from tclose.stream.items import Outcome, Rejected, Released, Withheld
+from tclose.stream.limits import check_method, check_schema, check_sizes
 from tclose.stream.reached import reached, some
+from tclose.stream.stream_certificate import certify_stream
 from tclose.stream.view import About, View
 from tclose.stream.windows import NOWHERE, Budget, Forming, advance
 

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.metrics.closeness import Distances
-from tclose.verify import fraction
+from tclose.table.class_distances import Distances
+from tclose.verification.verify import fraction
 
 Integers = NDArray[np.int64]
 Case = Literal["direct", "indirect"]

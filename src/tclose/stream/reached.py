@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.encode import Domain, EncodedTable
-from tclose.metrics.classes import Tally
-from tclose.metrics.closeness import Distances, class_distances
-from tclose.metrics.joint import joint_distances
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
+from tclose.table.class_distances import Distances, class_distances
+from tclose.table.classes import Tally
+from tclose.table.encode import Domain, EncodedTable
+from tclose.table.joint_distances import joint_distances
 
 Integers = NDArray[np.int64]
 

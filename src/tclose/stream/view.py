@@ -10,17 +10,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.coded import as_text
-from tclose.encode import EncodedTable, encode_rows
-from tclose.frames import Source
-from tclose.metrics.closeness import Distances
-from tclose.partition import Partition
-from tclose.recode import recode
-from tclose.schema import Schema
+from tclose.release.recode import recode
+from tclose.schema.schema import Schema
 from tclose.stream.checkpoint import State
-from tclose.stream.door import Columns
+from tclose.stream.intake import Columns
 from tclose.stream.items import Case, Released, Window
 from tclose.stream.reached import some
+from tclose.table.class_distances import Distances
+from tclose.table.coded import as_text
+from tclose.table.encode import EncodedTable, encode_rows
+from tclose.table.partition import Partition
+from tclose.table.source import Source
 
 Integers = NDArray[np.int64]
 About = tuple[Window, Case, str]

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms import Algorithm
+from tclose.algorithms.requirement import Attribute, Requirement, is_diverse
 from tclose.distances import Matrix
 from tclose.distances.matrix import GAP
-from tclose.encode import EncodedTable
 from tclose.errors import InfeasibleError
-from tclose.partition import Control, Partition
-from tclose.requirement import Attribute, Requirement, is_diverse
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
 from tclose.stream.reached import reached
+from tclose.table.encode import EncodedTable
+from tclose.table.partition import Control, Partition
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]

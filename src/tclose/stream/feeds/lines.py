@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
-from tclose.encode import check_columns
 from tclose.errors import TableError
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
 from tclose.stream.feeds.feed import Batch, Position
 from tclose.stream.feeds.parse import LONGEST, check_encoding, csv_header, csv_rows, json_rows
 from tclose.stream.feeds.places import Run
+from tclose.table.encode import check_columns
 
 Format = Literal["jsonl", "csv"]
 AtEnd = Literal["stop", "wait", "tell"]

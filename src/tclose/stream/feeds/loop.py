@@ -9,7 +9,7 @@ from typing import Any
 
 from tclose.algorithms import Algorithm
 from tclose.errors import TableError
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
 from tclose.stream.engine import Engine
 from tclose.stream.envelope import pack, unpack
 from tclose.stream.feeds.feed import Batch, Feed, Letter, LostError, Pending, Position, StoppedError

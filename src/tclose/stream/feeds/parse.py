@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from tclose.errors import SchemaError, TableError
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
 
 Row = Mapping[str, Any]
 Given = TypeVar("Given")

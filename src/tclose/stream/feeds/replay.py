@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import TableError, VerificationError
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
 from tclose.stream.check import Checker
 from tclose.stream.feeds.feed import Batch
-from tclose.stream.feeds.files import files_read
-from tclose.stream.feeds.folder import FolderInput
+from tclose.stream.feeds.file_feed import files_read
+from tclose.stream.feeds.folder_feed import FolderInput
 from tclose.stream.feeds.lines import Format, GrowingFile, LineInput, open_file
 from tclose.stream.feeds.parse import BrokenError
 from tclose.stream.items import Outcome, Rejected, Released, Window, Withheld, claimed

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import SchemaError
-from tclose.schema import Schema
+from tclose.schema.schema import Schema
 from tclose.stream.items import Released
 
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")

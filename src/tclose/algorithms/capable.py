@@ -1,0 +1,62 @@
+"""Can this method promise what the schema asks? Settled before any row is read."""
+
+from __future__ import annotations
+
+from tclose.algorithms import DEFAULT, Algorithm, Choosy
+from tclose.errors import SchemaError
+from tclose.schema.schema import Schema
+
+
+def check_capable(algorithm: Algorithm, schema: Schema) -> None:
+    """Refuse a schema that asks for more than the method guarantees."""
+    asked = {"k"}
+    for column in schema.unprotected:
+        raise SchemaError(
+            f"[sensitive.{column}] asks neither t nor l, so nothing would protect it. "
+            "Give it one, or name the column in `keep`."
+        )
+    for joint in schema.joint:
+        asked.add("t")
+        if "joint" not in algorithm.distances:
+            raise SchemaError(f"'{algorithm.name}' does not know joints ('{joint.name}'). Use '{DEFAULT}'.")
+    for sensitive in schema.sensitive:
+        asked |= {"t"} if sensitive.t is not None else set()
+        asked |= {"l"} if sensitive.l is not None else set()
+        if "t" in algorithm.guarantees and sensitive.t is not None and sensitive.distance not in algorithm.distances:
+            raise SchemaError(f"'{algorithm.name}' does not know distance {sensitive.distance} ('{sensitive.column}').")
+    if asked - algorithm.guarantees:
+        lacking = ", ".join(sorted(asked - algorithm.guarantees))
+        raise SchemaError(
+            f"'{algorithm.name}' does not guarantee {lacking}, which the schema asks. Use another method."
+        )
+    if len(schema.sensitive) > 1 and not algorithm.several_sensitive:
+        raise SchemaError(
+            f"'{algorithm.name}' takes one sensitive attribute, and the schema has {len(schema.sensitive)}."
+        )
+    if schema.recode not in algorithm.recodings:
+        raise SchemaError(
+            f"'{algorithm.name}' does not take recode = \"{schema.recode}\". Allowed: {', '.join(algorithm.recodings)}."
+        )
+    if algorithm.needs_levels and schema.without_levels:
+        raise SchemaError(_lacking_hierarchies(algorithm.name, schema.without_levels))
+    if isinstance(algorithm, Choosy):
+        algorithm.refuse(schema)
+
+
+def _lacking_hierarchies(method: str, columns: tuple[str, ...]) -> str:
+    tables = " and ".join(f"[quasi.{column}]" for column in columns)
+    if len(columns) == 1:
+        what = f"Column '{columns[0]}' is a quasi-identifier without a hierarchy, and '{method}' needs one"
+        return f"{what}. Give {tables} a hierarchy, or use '{DEFAULT}'."
+    names = " and ".join(f"'{column}'" for column in columns)
+    what = f"Columns {names} are quasi-identifiers without a hierarchy, and '{method}' needs one for each"
+    return f"{what}. Give {tables} hierarchies, or use '{DEFAULT}'."
+
+
+def is_capable(algorithm: Algorithm, schema: Schema) -> bool:
+    """Whether a method can promise what a schema asks."""
+    try:
+        check_capable(algorithm, schema)
+    except SchemaError:
+        return False
+    return True

@@ -1,0 +1,175 @@
+"""exact: the least loss of all partitions, for small tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log10, prod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.algorithms.exact.cover import Cover
+from tclose.algorithms.exact.prices import find_prices
+from tclose.algorithms.exact.subtables import Types, find_costs, find_kinds, step_of_costs
+from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.shared.starts import or_start
+from tclose.errors import SizeError
+from tclose.table.encode import EncodedTable
+from tclose.table.partition import Control, Partition
+
+MOST_SUBTABLES = 2**25
+MOST_JOINT = 2**22  # choices of a joint's combinations: each is a transport problem
+MOST_ASKED = 2**18  # the same of a matrix: what is not a union of close ones, Python must be asked
+ROUNDING = 1e-12  # losses that differ by less are taken as one
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Decide and price every sub-table, then find the cheapest partition of all.
+
+    1. Rows that are alike are counted, not told apart: a sub-table is how many it has of each type. Whether
+       it may be a class depends on its sensitive values alone, so each choice of these is
+       decided once, exactly. What it costs follows from its box.
+    2. Prices. The linear program that covers every row with classes gives each row a price, so that no class
+       costs less than its rows' prices: what all pay is a bound on every partition.
+    3. Search. From all rows down to none, a class with the first row left is taken out, and for every rest
+       only the cheapest way to it is kept (theorem 8 of 002 parts tables in two instead). A rest is
+       left alone if what it has cost and the prices of its rows together reach the limit, or if it
+       cannot be parted at all: a union of close classes is close. So only classes are tried that
+       cost little more than their prices. The limit begins near the bound and rises.
+    4. Classes that fall into two classes are left out: two never cost more than both as one.
+
+    Guarantee
+    ---------
+    Every class meets k, t and l, decided as everywhere else (`tests/contract`), and no partition that
+    does loses less, up to 1e-12 of rounding (`tests/algorithms/test_exact.py`, against all partitions).
+    Stopped early, the facts say how much any partition loses at least. No chance is involved.
+
+    Cost
+    ----
+    2^n to decide and price n different rows, (m + 1) for m that are alike; 3^n at most to search, and
+    on real tables far less than the first. At most 2^25 sub-tables are taken on (some 25
+    different rows), which takes about 1 GB.
+
+    References
+    ----------
+    002 section 4, theorem 8.
+    """
+
+    name: ClassVar[str] = "exact"
+    summary: ClassVar[str] = "the least loss of all partitions, for small tables"
+    paper: ClassVar[str] = "Liang, Yuan 2013 (002), section 4"
+    needs: ClassVar[str] = "a small table: at most about 25 different rows"
+    several_sensitive: ClassVar[bool] = True
+    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
+    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
+    needs_levels: ClassVar[bool] = False
+    small_only: ClassVar[bool] = True
+    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
+
+    def partition(
+        self,
+        table: EncodedTable,
+        requirement: Requirement,
+        *,
+        rng: np.random.Generator,
+        control: Control,
+        start: Partition | None = None,
+    ) -> Partition:
+        """The partition of least loss; `start` comes back if it holds and loses no more."""
+        requirement.check_whole(table)
+        _check_size(Types.of(table), requirement)
+        if start is not None and not requirement.holds_in_all(table, start.labels):
+            start = None
+        run = _Run.of(table, requirement, control, start)
+        finished = run.search()
+        at_least = run.loss if finished else min(run.at_least, run.loss)
+        facts: dict[str, Any] = {"optimal": finished, "loss_at_least": at_least}
+        if not finished:
+            facts = {"stopped_early": True, **facts}
+        return or_start(Partition(run.labels, facts=facts), run.loss + ROUNDING, start, table, requirement)
+
+
+@dataclass(eq=False)
+class _Run:
+    """One search, and what is known at any time: a partition, and how much any loses at least."""
+
+    table: EncodedTable
+    types: Types
+    requirement: Requirement
+    control: Control
+    labels: NDArray[np.int64]
+    loss: float
+    at_least: float
+
+    @classmethod
+    def of(cls, table: EncodedTable, requirement: Requirement, control: Control, start: Partition | None) -> _Run:
+        labels = np.zeros(len(table), np.int64) if start is None else start.labels
+        alone = np.arange(len(table))  # a row by itself loses least
+        return cls(
+            table, Types.of(table).ordered(), requirement, control, labels, table.loss(labels), table.loss(alone)
+        )
+
+    def go(self, done: float) -> bool:
+        """Tell how far it is, and hear whether to go on."""
+        self.control.report(loss=self.loss, done=done)
+        return not self.control.stop
+
+    def search(self) -> bool:
+        """Whether the best was found before the time was over."""
+        n = len(self.table)
+        if self.loss <= self.at_least + ROUNDING:
+            return True
+        kinds = find_kinds(self.types, self.requirement, self.go)
+        costs = None if kinds is None else find_costs(self.types, kinds, self.go)
+        if kinds is None or costs is None:
+            return False
+        cover = Cover(
+            self.types, kinds, costs, step_of_costs(self.table), n * ROUNDING, n * self.at_least, n * self.loss
+        )
+        finished = self._priced(cover) and cover.closed
+        self._learn(cover)
+        return finished
+
+    def _priced(self, cover: Cover) -> bool:
+        prices, finished = find_prices(self.types, cover.costs, self.go)
+        cover.raise_bound(prices.total)
+        finished = finished and cover.dive(prices, self.go)
+        self._learn(cover)
+        return finished and cover.search(prices, self.go)
+
+    def _learn(self, cover: Cover) -> None:
+        if cover.classes is not None:
+            self.labels = self.types.labels(cover.classes)
+            self.loss = self.table.loss(self.labels)
+        self.at_least = cover.at_least / len(self.table)
+
+
+def _check_size(types: Types, requirement: Requirement) -> None:
+    """Raise SizeError where it would take too long or too much memory."""
+    from tclose.kernels.closeness import OTHER, PRODUCT
+
+    n, n_types, n_subtables = int(types.most.sum()), len(types.most), types.n_subtables
+    if n_subtables > MOST_SUBTABLES:
+        raise SizeError(
+            f"'exact' looks at every sub-table, and this table has {_about(n_subtables)} of them; at most "
+            f"{_about(MOST_SUBTABLES)} are taken on. It has {n} rows, {n_types} of them different; about "
+            f"{MOST_SUBTABLES.bit_length() - 1} different rows would do, or more where many are alike. Take a sample, "
+            "or use 'tight'; with recode = \"suppress\" and few different rows, 'milp'."
+        )
+    for place, attribute in enumerate(requirement.attributes):
+        most = {OTHER: MOST_ASKED, PRODUCT: MOST_JOINT}.get(attribute.kernel_form, MOST_SUBTABLES)
+        counts = np.bincount(types.table.codes[place], weights=types.most).astype(np.int64)
+        if (n_choices := prod((counts + 1).tolist())) > most:
+            raise SizeError(
+                f"'exact' decides every choice of values of '{attribute.domain.column}', and this table has "
+                f"{_about(n_choices)} of them; at most {_about(most)} are taken on. That would do for "
+                f"{most.bit_length() - 1} rows of different values, or more where values repeat. Take a sample, or use "
+                "'tight'."
+            )
+
+
+def _about(number: int) -> str:
+    """A number as one says it."""
+    return f"{number:,}" if number < 10**9 else f"about 10^{int(log10(number))}"

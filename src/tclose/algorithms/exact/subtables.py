@@ -1,0 +1,223 @@
+"""All sub-tables of a small table: rows that are alike are counted, and the rest is arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, reduce
+from math import gcd, lcm, prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.algorithms.exact.choices import Choices
+from tclose.algorithms.requirement import Attribute, Requirement
+from tclose.table.axes import TreeAxis
+from tclose.table.encode import EncodedTable
+
+if TYPE_CHECKING:
+    from tclose.algorithms.exact.subsets_loops import Shape
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Halves = tuple[NDArray[Any], NDArray[Any]]
+Go = Callable[[float], bool]
+
+AT_A_TIME = 400_000  # sub-tables between two looks at the clock
+FINEST = 10**6  # a step of costs that is finer is of no use
+
+
+@dataclass(frozen=True, eq=False)
+class Types:
+    """The rows of a table, those alike taken together.
+
+    Attributes
+    ----------
+    table
+        One row a type: those far from the others first.
+    most
+        The number of rows of each.
+    of_row
+        The type of each row.
+    """
+
+    table: EncodedTable
+    most: Integers
+    of_row: Integers
+
+    @classmethod
+    def of(cls, table: EncodedTable) -> Types:
+        """Rows with the same places and codes are of one type."""
+        columns = np.stack([*table.places, *table.codes, np.zeros(len(table), np.int32)], axis=1)
+        _, first, of_row, most = np.unique(columns, axis=0, return_index=True, return_inverse=True, return_counts=True)
+        return cls(table.take(first), most.astype(np.int64), of_row.ravel().astype(np.int64))
+
+    @property
+    def n_subtables(self) -> int:
+        """In how many ways some of the rows can be chosen; Python's integers do not overflow."""
+        return prod(most + 1 for most in self.most.tolist())
+
+    def ordered(self) -> Types:
+        """The same, those first that cost most together with others: their classes are soon settled."""
+        n = len(self.table)
+        pairs = np.arange(n * n)
+        both = self.table.take(np.stack([pairs // n, pairs % n], axis=1).ravel())
+        far = np.zeros(n * n)
+        for axis, span in zip(both.axes, both.spans(np.repeat(pairs, 2), n * n), strict=True):
+            far += axis.weight * axis.cost(*span)
+        order = np.argsort(-(far.reshape(n, n) @ self.most), kind="stable")
+        place = np.empty(n, np.int64)
+        place[order] = np.arange(n)
+        return Types(self.table.take(order), self.most[order], place[self.of_row])
+
+    @cached_property
+    def cut(self) -> int:
+        """The number of types in front, so that both halves have about as many sub-tables."""
+        logs = np.cumsum(np.log(self.most + 1.0))
+        return int(np.argmin(np.abs(logs - logs[-1] / 2))) + 1
+
+    def halves(self, own: Callable[[int], NDArray[Any]], empty: NDArray[Any], add: Any = np.add) -> Halves:
+        """What each choice among the types in front, and among those behind, comes to.
+
+        `own(i)` is what 0, 1, 2, ... rows of type i come to, `empty` what none do, and `add` takes two together.
+        """
+        found = []
+        for places in (range(self.cut), range(self.cut, len(self.most))):
+            sums = empty[None]
+            for place in places:
+                sums = add(sums[:, None], own(place)[None]).reshape(-1, *empty.shape)
+            found.append(sums)
+        return found[0], found[1]
+
+    def sums(self, values: NDArray[Any]) -> Halves:
+        """The sums of a number a row."""
+        return self.halves(lambda place: np.arange(self.most[place] + 1) * values[place], np.zeros((), values.dtype))
+
+    @cached_property
+    def sizes(self) -> Halves:
+        """How many rows."""
+        return self.sums(np.ones(len(self.most), np.int64))
+
+    @cached_property
+    def shape(self) -> Shape:
+        """How kernels number sub-tables."""
+        from tclose.algorithms.exact.subsets_loops import Shape
+
+        strides = np.append(np.cumprod(self.most[:0:-1] + 1)[::-1], 1)
+        bits = np.array([int(most).bit_length() for most in self.most])
+        shifts = np.concatenate([[0], np.cumsum(bits + 1)[:-1]])
+        guards = int(np.sum(1 << (shifts + bits)))
+        return Shape(self.most, strides, self.sums(1 << shifts), guards)
+
+    @cached_property
+    def boxes(self) -> Halves:
+        """Lows and highs of all axes; kept as lows and negative highs while they are joined, so that both are least."""
+        n_axes = len(self.table.axes)
+        places = np.stack(self.table.places, axis=1)
+        ends = np.concatenate([places, -places], axis=1)
+        empty = np.array([axis.size for axis in self.table.axes] + [1] * n_axes, np.int32)
+        found = self.halves(
+            lambda place: np.concatenate([empty[None], np.repeat(ends[place, None], self.most[place], axis=0)]),
+            empty,
+            np.minimum,
+        )
+        for half in found:
+            half[:, n_axes:] *= -1
+        return found
+
+    def counts(self, numbers: Integers) -> Integers:
+        """How many rows of each type some sub-tables have."""
+        return numbers[:, None] // self.shape.strides % (self.most + 1)
+
+    def labels(self, numbers: list[int]) -> Integers:
+        """A label for each row of the table that was given, if these sub-tables are its classes."""
+        counts = self.counts(np.array(numbers, np.int64))
+        order = np.argsort(self.of_row, kind="stable")
+        labels = np.empty(len(self.of_row), np.int64)
+        labels[order] = np.concatenate([np.repeat(np.arange(len(numbers)), of_type) for of_type in counts.T])
+        return labels
+
+
+def find_kinds(types: Types, requirement: Requirement, go: Go) -> NDArray[np.uint8] | None:
+    """Which sub-tables may be classes, and which only unions of some; None where it was stopped.
+
+    Each attribute is decided once for every choice of its values, and sub-tables look that up.
+    """
+    from tclose.algorithms.exact.subsets_loops import CLASS, NEVER, UNION
+
+    by_size = np.full(int(types.most.sum()) + 1, CLASS, np.uint8)
+    by_size[: requirement.k] = NEVER
+    tables = [(types.sizes, by_size)]
+    for place, attribute in enumerate(requirement.attributes):
+        values, of_type = np.unique(types.table.codes[place], return_inverse=True)
+        most = np.bincount(of_type, weights=types.most).astype(np.int64)
+        strides = np.append(np.cumprod(most[:0:-1] + 1)[::-1], 1)
+        table = _decide(values.astype(np.int64), most, strides, place, attribute, requirement, go)
+        if table is None:
+            return None
+        tables.append((types.sums(strides[of_type]), table))
+    front, behind = types.sizes
+    kinds = np.full((len(front), len(behind)), CLASS, np.uint8)
+    for start, stop in _pieces(len(front), max(AT_A_TIME // len(behind), 1)):
+        for (own_front, own_behind), table in tables:
+            part = kinds[start:stop]
+            np.minimum(part, table[own_front[start:stop, None] + own_behind], out=part)
+        if not go(0.1 + 0.1 * stop / len(front)):
+            return None
+    kinds[0, 0] = UNION
+    return kinds.ravel()
+
+
+def _decide(
+    values: Integers, most: Integers, strides: Integers, place: int, attribute: Attribute, requirement: Requirement,
+    go: Go,
+) -> NDArray[np.uint8] | None:  # fmt: skip
+    """The kind of every choice of an attribute's values, by kernels where they can; None where it was stopped."""
+    from tclose.algorithms.exact.subsets_loops import CLASS, NEVER, judge_counts
+    from tclose.kernels.closeness import ASK, YES
+
+    verdicts = np.empty(prod((most + 1).tolist()), np.int8)
+    rules, scratch = requirement.rules(), requirement.scratch()
+    for start, stop in _pieces(len(verdicts), max(AT_A_TIME // 4 // requirement.pace, 100)):
+        judge_counts(values, most, place, requirement.k, start, rules, scratch, verdicts[start:stop])
+        if not go(0.0):
+            return None
+    kinds = np.where(verdicts == YES, CLASS, NEVER).astype(np.uint8)
+    choices = Choices(values, most, strides, attribute)
+    return kinds if choices.decide(np.flatnonzero(verdicts == ASK), kinds, go) else None
+
+
+def find_costs(types: Types, kinds: NDArray[np.uint8], go: Go) -> Floats | None:
+    """What each class costs: rows times loss, infinite for what is no class; None where it was stopped."""
+    from tclose.algorithms.exact.subsets_loops import fill_costs
+
+    costs, prices = np.empty(len(kinds)), types.table.costs()
+    weights = np.array([axis.weight for axis in types.table.axes])
+    front, behind = types.boxes
+    for start, stop in _pieces(len(front), max(AT_A_TIME // len(behind), 1)):
+        fill_costs(start, stop, front, behind, types.sizes, weights, prices, kinds, costs)
+        if not go(0.2 + 0.1 * stop / len(front)):
+            return None
+    return costs
+
+
+def step_of_costs(table: EncodedTable) -> float:
+    """A number of which every cost is a multiple, where there is one: then two different costs are that far apart."""
+    parts: list[float] = []
+    for axis in table.axes:
+        if not isinstance(axis, TreeAxis):
+            return 0.0
+        parts += [axis.weight * cost for cost in np.unique(axis.gap_costs).tolist()]
+    fractions = [Fraction(part).limit_denominator(FINEST) for part in parts]
+    if any(abs(part - float(near)) > 1e-14 for part, near in zip(parts, fractions, strict=True)):
+        return 0.0
+    under = reduce(lcm, (part.denominator for part in fractions), 1)
+    over = reduce(gcd, (int(part * under) for part in fractions), 0)
+    return over / under if over and under / over <= FINEST else 0.0
+
+
+def _pieces(n: int, size: int) -> Iterator[tuple[int, int]]:
+    for start in range(0, n, size):
+        yield start, min(start + size, n)

@@ -1,0 +1,118 @@
+"""Fragments as printed: boxes of several ordered sensitive attributes, of which every class takes its very share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.algorithms.fragments.space import Space
+from tclose.algorithms.fragments.split import fragment
+from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.shared.class_sizes import ClassSizes, halve
+from tclose.algorithms.shared.merge import merge
+from tclose.algorithms.shared.nearest import take_nearest
+from tclose.algorithms.shared.stages import Stage
+from tclose.algorithms.shared.starts import or_start
+from tclose.table.encode import EncodedTable
+from tclose.table.partition import Control, Partition
+
+
+@dataclass(frozen=True)
+class FragmentsStrict:
+    """Cut the space of all sensitive attributes as 000 prints it, and give each class exactly its share of every box.
+
+    The cut that leaves least Psi comes first, bounds are normalized inside each fragment, and the
+    number of classes is the greatest common divisor of the fragments' rows. That is 1 on most
+    tables, and then all rows are one class; `fragments` is the method to use.
+
+    Guarantee
+    ---------
+    Every class has k rows and conforms to fragments whose aggregate bounds are within every t
+    (000 theorem 20), decided in integers (`tests/fragments`); an l is met by merging until it
+    holds (`tests/contract`). Loss is heuristic.
+
+    Cost
+    ----
+    A cut asks for the combinations of values in one fragment, its width, and a look at all
+    fragments, of which there may be as many as combinations. Taking out as in `sabre-knn`.
+
+    References
+    ----------
+    000.
+    """
+
+    name: ClassVar[str] = "fragments-strict"
+    summary: ClassVar[str] = "boxes of all sensitive attributes as printed, with exact shares"
+    paper: ClassVar[str] = "Bagai et al. 2023 (000)"
+    needs: ClassVar[str] = "sensitive values in an order, wherever a t is asked"
+    several_sensitive: ClassVar[bool] = True
+    needs_levels: ClassVar[bool] = False
+    small_only: ClassVar[bool] = False
+    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
+    distances: ClassVar[frozenset[str]] = frozenset({"ordered", "numeric"})
+    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
+
+    def partition(
+        self,
+        table: EncodedTable,
+        requirement: Requirement,
+        *,
+        rng: np.random.Generator,
+        control: Control,
+        start: Partition | None = None,
+    ) -> Partition:
+        """Form classes anew; `start` comes back if it holds and loses no more."""
+        requirement.check_whole(table)
+        labels, is_whole = _classes(table, requirement, int(rng.integers(2**63)), control)
+        facts = {} if is_whole else {"stopped_early": True}
+        loss = table.loss(labels) if start is not None else 0.0
+        return or_start(Partition(labels, facts=facts), loss, start, table, requirement)
+
+
+def _classes(
+    table: EncodedTable, requirement: Requirement, seed: int, control: Control
+) -> tuple[NDArray[np.int64], bool]:
+    """The class of each row, and whether nothing was left out for want of time."""
+    space = Space.of_table(table, requirement)
+    if space is None:
+        owners = np.zeros(len(table), np.int32)
+        sizes = halve(np.array([len(table)]), lambda sizes: bool(sizes.sum() >= requirement.k))
+    else:
+        found = fragment(space, space.limits, control, strict=True)
+        if found is None:
+            return np.zeros(len(table), np.int64), False
+        owners, sizes = found.of_cell[space.of_row], conforming_sizes(found.counts, requirement.k)
+    asks_more = any(attribute.l is not None for attribute in requirement.attributes)
+    stage = Stage(control, 0.0, 0.5 if asks_more else 1.0)
+    labels, seeds = take_nearest(table, owners, sizes, seed, stage)
+    is_whole = len(seeds) == len(sizes)
+    if asks_more:
+        labels, is_merged = merge(table, requirement, labels, replace(stage, begin=0.5, end=1.0))
+        is_whole &= is_merged
+    return labels, is_whole
+
+
+def conforming_sizes(counts: NDArray[np.int64], k: int) -> ClassSizes:
+    """Classes of the fewest rows that conform and reach k; what is left over joins the last.
+
+    With c the greatest common divisor of the fragments' rows, r = n / c rows are the fewest that
+    conform (000 section 3.2), and multiples of r do as well.
+
+    Examples
+    --------
+    >>> sizes = conforming_sizes(np.array([20, 10]), k=4)
+    >>> sizes.kinds[sizes.sequence].tolist()
+    [[4, 2], [4, 2], [4, 2], [4, 2], [4, 2]]
+    """
+    n_smallest = int(np.gcd.reduce(counts))
+    smallest = counts // n_smallest
+    times = -(-k // int(smallest.sum()))
+    n_classes = n_smallest // times
+    last = n_smallest - (n_classes - 1) * times
+    kinds = np.stack([times * smallest, last * smallest])
+    sequence = np.zeros(n_classes, np.int32)
+    sequence[-1] = 1
+    return ClassSizes(kinds, sequence)

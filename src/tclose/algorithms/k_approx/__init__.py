@@ -1,0 +1,1 @@
+"""m-approximate k-anonymity (002)."""

@@ -1,0 +1,158 @@
+"""milp: the fewest stars, by a mixed integer program, and a proof of how few there can be."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tclose.algorithms.highs import load
+from tclose.algorithms.milp.branch_and_bound import Problem, Search, Watch
+from tclose.algorithms.milp.cuts import lids_of, weigher
+from tclose.algorithms.milp.grounds import ground_of
+from tclose.algorithms.milp.incumbent import Book
+from tclose.algorithms.milp.patterns import Patterns, RowTypes
+from tclose.algorithms.milp.program import Asked
+from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.shared.starts import or_start
+from tclose.algorithms.tight.tight import Tight
+from tclose.errors import SchemaError
+from tclose.table.encode import EncodedTable
+from tclose.table.partition import Control, Partition
+
+WARMING, MOST_WARMING = 0.5, 5.0  # of the time, and in seconds: for a method that is quick
+
+
+@dataclass(frozen=True)
+class Milp:
+    """The mixed integer program of theorem 9: how many rows of each type go under each pattern of stars.
+
+    Rows that are alike in all that counts are one type; a pattern says which cells are starred and
+    what stands in the others. One class a pattern is enough, for classes released alike may be
+    merged. Unknown is how many rows of each type a pattern takes. They must add up, every class
+    must have k rows and be close, which is linear in the rows of the class, and stars are minimized.
+
+    1. `tight` gives a first partition, in a small part of the time.
+    2. The relaxation is solved and cut: a class of whole rows can come less near to t than one of
+       parts of rows, and the hull of the whole ones says by how much; sums of rows are rounded.
+    3. The solver's own search looks for whole points near that of the relaxation, then anywhere.
+    4. Branch and bound goes on until the best partition is proved to be optimal, or time is over.
+
+    Parameters
+    ----------
+    gap
+        How far from the optimum, relative to the stars found, it may end.
+    seconds
+        How long it may take, where the caller sets no time.
+
+    Guarantee
+    ---------
+    Every class meets k and t, decided exactly after the solver's floats are rounded to whole rows;
+    what then fails is merged until it holds (`tests/contract`, `tests/algorithms/test_milp.py`).
+    `loss_at_least` is a lower bound on the loss of every partition that meets the requirement, and
+    `optimal` says that this one reaches it. Neither rests on the solver's word: each bound is computed
+    anew from its multipliers by weak duality, with all that rounding may hide taken off
+    (`tclose.algorithms.milp.solver`), and cuts are made in exact arithmetic. The same seed gives the same
+    classes unless it is stopped early.
+
+    Cost
+    ----
+    Exponential at worst. Unknowns grow with the different rows times the patterns that cover each;
+    more than 60,000 are refused. How many rows each type has hardly matters.
+
+    References
+    ----------
+    002 section 4, theorem 9.
+    """
+
+    name: ClassVar[str] = "milp"
+    summary: ClassVar[str] = "the fewest stars, with a proof of how few there can be; few quasi-identifiers"
+    paper: ClassVar[str] = "Liang and Yuan 2013 (002), section 4, theorem 9"
+    needs: ClassVar[str] = 'recode = "suppress", few different rows, and tclose[optimum]'
+    several_sensitive: ClassVar[bool] = True
+    needs_levels: ClassVar[bool] = False
+    small_only: ClassVar[bool] = True
+    recodings: ClassVar[frozenset[str]] = frozenset({"suppress"})
+    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
+    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t"})
+
+    gap: float = 0.0
+    seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.gap < 1 and self.seconds >= 0):
+            raise SchemaError("'milp': gap must be at least 0 and below 1, and seconds must not be negative.")
+
+    def partition(
+        self,
+        table: EncodedTable,
+        requirement: Requirement,
+        *,
+        rng: np.random.Generator,
+        control: Control,
+        start: Partition | None = None,
+    ) -> Partition:
+        """The best partition found, and what is proved of it; `start` comes back if it holds and loses no more."""
+        load(self.name)
+        requirement.check_whole(table)
+        watch = self._watch(table, control)
+        types = types_of(table, requirement)
+        problem = problem_of(types, requirement, watch.stop)
+        book = Book(table, requirement, types)
+        book.enter(np.zeros(len(table), np.int64))
+        if not watch.stop():
+            quick = Control(min(WARMING * watch.left(), MOST_WARMING), whole=control)
+            book.enter(Tight("fast").partition(table, requirement, rng=rng, control=quick).labels)
+        if start is not None:
+            book.enter(start.labels)
+        bound, complete = 0, False
+        if problem is not None:
+            search = Search(problem, book, watch, self.gap)
+            search.run()
+            bound, complete = search.bound, search.complete
+        cells = len(table) * len(table.axes)
+        facts: dict[str, Any] = {"optimal": book.stars == bound, "loss_at_least": bound / cells}
+        if not complete:
+            facts["stopped_early"] = True
+        found = Partition(book.labels, facts=facts)
+        return or_start(found, table.loss(found.labels), start, table, requirement)
+
+    def _watch(self, table: EncodedTable, control: Control) -> Watch:
+        """What the search needs to know of the time."""
+        began, cells = time.monotonic(), len(table) * len(table.axes)
+        allowed = self.seconds if control.seconds is None else control.seconds
+
+        def left() -> float:
+            return allowed - (time.monotonic() - began)
+
+        def tell(stars: float, bound: float) -> None:
+            shares = min(1 - left() / allowed if allowed > 0 else 1.0, 1.0), bound / stars if stars else 1.0
+            control.report(loss=stars / cells, done=max(shares))
+
+        return Watch(lambda: control.stop or left() <= 0, left, tell)
+
+
+def types_of(table: EncodedTable, requirement: Requirement) -> RowTypes:
+    """The types of the rows, by the attributes of which something is asked."""
+    return RowTypes.of(table.places, [table.codes[place] for place in _asked(requirement)])
+
+
+def problem_of(types: RowTypes, requirement: Requirement, stop: Callable[[], bool]) -> Problem | None:
+    """What is to be solved; None where it was stopped."""
+    attributes = [requirement.attributes[place] for place in _asked(requirement)]
+    grounds = tuple(map(ground_of, attributes))
+    patterns = Patterns.of(types.vectors, weigher(types, requirement.k, attributes, grounds), stop)
+    if patterns is None:
+        return None
+    ts = tuple(attribute.t for attribute in attributes if attribute.t is not None)
+    lids = [lid for place, attribute in enumerate(attributes) for lid in lids_of(place, attribute)]
+    return Problem(types, patterns, Asked(requirement.k, ts, grounds), lids)
+
+
+def _asked(requirement: Requirement) -> list[int]:
+    """The attributes that have a t below 1: any class is within 1."""
+    ts = enumerate(attribute.t for attribute in requirement.attributes)
+    return [place for place, t in ts if t is not None and t < 1]

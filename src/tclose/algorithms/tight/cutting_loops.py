@@ -1,0 +1,417 @@
+"""Cutting classes in two where that saves most, and mending cuts whose sides are not close."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.algorithms.tight.boxes_loops import Space, Task, Tools, box_loss, empty, holds, loss_beyond, spans_of, widen
+from tclose.kernels.closeness import Scratch
+from tclose.kernels.compile import inner, kernel, once
+from tclose.kernels.soft import measure
+from tclose.kernels.sorting import sort_by, sort_codes, sort_roughly
+
+DONE, PAUSED = 0, 1
+N_STACK, N_CLASSES = 0, 1  # what `state` holds between calls
+LARGE = 20_000  # rows of a class above which only one cut is mended, and rows are lined up roughly
+TRY_HARD = 1000  # rows of a class from which on it is not left whole before its values were halved
+
+Places = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Cuts(NamedTuple):
+    """The cuts of one class, and room to find them."""
+
+    saved: Floats  # what each saves, and
+    where: Integers  # its axis, the last place on its left side, and the rows there
+    order: Integers  # most saved first
+    room: Integers
+    counts: Integers  # by place of an axis
+    lows: Places  # the box of the rows at each place
+    highs: Places
+    left: Floats  # the cost of all up to a place
+    found: Places  # the places that occur
+    key: Floats
+
+
+@once
+def places_of(task: Task, members: Integers, n: int, axis: int, low: int, high: int, cuts: Cuts) -> int:
+    """Count the rows at each place of an axis; returns how many places occur, listed in order."""
+    rows, counts, places = task.space.rows, cuts.counts, cuts.found
+    found = 0
+    for each in range(n):
+        place = rows[members[each], axis]
+        if counts[place] == 0:
+            places[found] = place
+            found += 1
+        counts[place] += 1
+    if high - low < 4 * n + 64:
+        found = 0
+        for place in range(low, high + 1):
+            if counts[place]:
+                places[found] = place
+                found += 1
+        return found
+    sort_codes(places, found)
+    return found
+
+
+@once
+def find_cuts(task: Task, members: Integers, n: int, cuts: Cuts) -> tuple[int, float]:
+    """All cuts with k rows on both sides, and what each saves; returns how many, and what the class costs."""
+    space, n_axes, k = task.space, task.n_axes, task.k
+    rows, counts, places, lows, highs = space.rows, cuts.counts, cuts.found, cuts.lows, cuts.highs
+    low, high = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32)
+    first, last = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32)
+    empty(first, last)
+    for each in range(n):
+        widen(space, members[each], first, last)
+    total, n_cuts = n * box_loss(space, first, last), 0
+    for axis in range(n_axes):
+        if first[axis] == last[axis]:
+            continue
+        n_places = places_of(task, members, n, axis, first[axis], last[axis], cuts)
+        for each in range(n_places):
+            empty(lows[places[each]], highs[places[each]])
+        for each in range(n):
+            place = rows[members[each], axis]
+            widen(space, members[each], lows[place], highs[place])
+        for back in range(2):  # from the left, then from the right
+            empty(low, high)
+            taken = 0
+            for step in range(n_places - 1):
+                each = n_places - 1 - step if back else step
+                place = places[each]
+                taken += counts[place]
+                for other in range(n_axes):
+                    low[other] = min(low[other], lows[place, other])
+                    high[other] = max(high[other], highs[place, other])
+                if taken < k or n - taken < k:
+                    continue
+                cost = taken * box_loss(space, low, high)
+                if not back:
+                    cuts.left[each] = cost
+                else:
+                    cuts.saved[n_cuts] = total - cost - cuts.left[each - 1]
+                    cuts.where[n_cuts, 0], cuts.where[n_cuts, 1] = axis, places[each - 1]
+                    cuts.where[n_cuts, 2] = n - taken
+                    n_cuts += 1
+        for each in range(n_places):
+            counts[places[each]] = 0
+    return n_cuts, total
+
+
+@inner
+def limit(size: int, k: int, n_all: int, slack: float) -> float:
+    """How much of t a class of this size may use: the larger, the less, so that some is left for its parts."""
+    if slack <= 0 or size <= 2 * k:
+        return 1.0
+    return 1.0 - slack * min(math.log(size / (2 * k)) / math.log(max(n_all / (2 * k), 1.5)), 1.0)
+
+
+@inner
+def tally(task: Task, members: Integers, n: int, sides: NDArray[np.int8], counts: Integers, sizes: Integers) -> None:
+    """Count the values of `soft` on both sides."""
+    rows, first, n_attributes = task.space.rows, task.n_axes + task.n_attributes, task.n_attributes
+    for side in range(2):
+        sizes[side] = 0
+        for value in range(task.soft.n_values):
+            counts[side, value] = 0
+    for each in range(n):
+        side = sides[each]
+        sizes[side] += 1
+        for attribute in range(n_attributes):
+            counts[side, rows[members[each], first + attribute]] += 1
+
+
+@inner
+def sides_cost(space: Space, members: Integers, n: int, sides: NDArray[np.int8]) -> float:
+    """What both sides cost together."""
+    n_axes = len(space.weights)
+    low, high = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32)
+    total = 0.0
+    for side in range(2):
+        empty(low, high)
+        size = 0
+        for each in range(n):
+            if sides[each] == side:
+                widen(space, members[each], low, high)
+                size += 1
+        total += size * box_loss(space, low, high)
+    return total
+
+
+@inner
+def place_of_most(ratios: Floats) -> int:
+    """Where the largest is, the first of equals."""
+    most = 0
+    for place in range(len(ratios)):
+        if ratios[place] > ratios[most]:
+            most = place
+    return most
+
+
+@inner
+def mend(
+    task: Task, members: Integers, n: int, sides: NDArray[np.int8], only: int, n_all: int, slack: float,
+    heads: Integers, following: Integers, tools: Tools,
+) -> bool:  # fmt: skip
+    """Move rows over until both sides are within their limits; `only` names the one side rows may leave, or is -1.
+
+    `heads` and `following` are what `line_up` found; `heads` goes along.
+    The side that is farther off chooses its worst attribute; of each value of that attribute, the
+    row that adds least to the other side's box may go. The one goes whose potentials, here and
+    there, promise most.
+    """
+    rows, soft, k, n_attributes = task.space.rows, task.soft, task.k, task.n_attributes
+    gauge, other = tools.gauge, tools.other
+    first, n_values = task.n_axes + n_attributes, soft.n_values
+    counts, sizes = np.zeros((2, n_values), np.int64), np.zeros(2, np.int64)
+    tally(task, members, n, sides, counts, sizes)
+    moved = np.zeros(n, np.bool_)
+    for _ in range(n):
+        over_left = measure(soft, counts[0], sizes[0], gauge) - limit(sizes[0], k, n_all, slack)
+        over_right = measure(soft, counts[1], sizes[1], other) - limit(sizes[1], k, n_all, slack)
+        if over_left <= 0 and over_right <= 0:
+            return True
+        ratios = gauge.ratios if over_left > over_right else other.ratios
+        worst = place_of_most(ratios)
+        best, most = -1, 1e-12
+        for side in range(2):
+            if side == 1 - only or sizes[side] <= k:
+                continue
+            here = 1.0 if (over_right if side else over_left) > -0.02 else 0.0
+            there = 1.0 if (over_left if side else over_right) > -0.02 else 0.0
+            for value in range(n_values):
+                each = heads[worst, side, value]
+                while each >= 0 and moved[each]:
+                    each = following[worst, each]
+                heads[worst, side, value] = each
+                if each < 0:
+                    continue
+                gain = 0.0
+                for attribute in range(n_attributes):
+                    code = rows[members[each], first + attribute]
+                    left = gauge.potentials[code] / sizes[0]
+                    right = other.potentials[code] / sizes[1]
+                    gain += (here * right - there * left) if side else (here * left - there * right)
+                if gain > most:
+                    best, most = each, gain
+        if best < 0:
+            return False
+        side = sides[best]
+        moved[best] = True
+        sides[best] = 1 - side
+        sizes[side] -= 1
+        sizes[1 - side] += 1
+        for attribute in range(n_attributes):
+            code = rows[members[best], first + attribute]
+            counts[side, code] -= 1
+            counts[1 - side, code] += 1
+    return False
+
+
+@inner
+def line_up(task: Task, members: Integers, n: int, sides: NDArray[np.int8]) -> tuple[Integers, Integers]:
+    """For each attribute, side and value the rows from the one that adds least to the other side's box on."""
+    space, n_axes, n_attributes, n_values = task.space, task.n_axes, task.n_attributes, task.soft.n_values
+    low, high = np.empty((2, n_axes), np.int32), np.empty((2, n_axes), np.int32)
+    spans, loss = np.empty((2, n_axes), np.float64), np.empty(2, np.float64)
+    for side in range(2):
+        empty(low[side], high[side])
+    for each in range(n):
+        widen(space, members[each], low[sides[each]], high[sides[each]])
+    for side in range(2):
+        loss[side] = spans_of(space, low[side], high[side], spans[side])
+    key = np.empty(n, np.float64)
+    for each in range(n):
+        other = 1 - sides[each]
+        key[each] = loss_beyond(space, members[each], low[other], high[other], spans[other], loss[other])
+    order = np.empty(n, np.int64)
+    if n > LARGE:
+        sort_roughly(key, order, n)
+    else:
+        sort_by(key, order, np.empty(n, np.int64), n)
+    heads = np.empty((n_attributes, 2, n_values), np.int64)
+    following = np.empty((n_attributes, n), np.int64)
+    for attribute in range(n_attributes):
+        for side in range(2):
+            for value in range(n_values):
+                heads[attribute, side, value] = -1
+        for back in range(n - 1, -1, -1):
+            each = order[back]
+            code = space.rows[members[each], n_axes + n_attributes + attribute]
+            following[attribute, each] = heads[attribute, sides[each], code]
+            heads[attribute, sides[each], code] = each
+    return heads, following
+
+
+@inner
+def both_hold(task: Task, members: Integers, n: int, sides: NDArray[np.int8], room: Integers, scratch: Scratch) -> bool:
+    """Is each side close and diverse, exactly?"""
+    for side in range(2):
+        size = 0
+        for each in range(n):
+            if sides[each] == side:
+                room[size] = members[each]
+                size += 1
+        if not holds(task, room, size, scratch):
+            return False
+    return True
+
+
+@once
+def best_cut(
+    task: Task, members: Integers, n: int, n_all: int, slack: float, n_checks: int, n_mends: int, cuts: Cuts,
+    tools: Tools, sides: NDArray[np.int8], trial: NDArray[np.int8],
+) -> float:  # fmt: skip
+    """The division of a class that saves most, into `sides`; returns what it saves, 0 if there is none.
+
+    Cuts are looked at from the one that saves most on. The first whose sides are both within
+    their limits ends the search; before it, some are mended, and count by what they then save.
+    """
+    rows, soft, key, order, room = task.space.rows, task.soft, cuts.key, cuts.order, cuts.room
+    n_cuts, total = find_cuts(task, members, n, cuts)
+    for each in range(n_cuts):
+        key[each] = -cuts.saved[each]
+    sort_by(key, order, room, n_cuts)
+    counts, sizes = np.zeros((2, soft.n_values), np.int64), np.zeros(2, np.int64)
+    mended, most_an_axis = np.zeros(task.n_axes, np.int64), max(n_mends // 3, 1)
+    most = 1e-9
+    for rank in range(min(n_cuts, n_checks)):
+        cut = order[rank]
+        if cuts.saved[cut] <= most:
+            break
+        axis, place = cuts.where[cut, 0], cuts.where[cut, 1]
+        for each in range(n):
+            trial[each] = rows[members[each], axis] > place
+        tally(task, members, n, trial, counts, sizes)
+        within = True
+        for side in range(2):
+            if within:
+                reach = limit(sizes[side], task.k, n_all, slack)
+                within = measure(soft, counts[side], sizes[side], tools.gauge) <= reach + 1e-9
+        if within and both_hold(task, members, n, trial, room, tools.scratch):
+            for each in range(n):
+                sides[each] = trial[each]
+            return float(cuts.saved[cut])
+        if n_mends <= 0 or mended[axis] >= most_an_axis:
+            continue
+        mended[axis] += 1
+        n_mends -= 1
+        heads, following = line_up(task, members, n, trial)
+        for only in range(-1, 2):
+            for each in range(n):
+                trial[each] = rows[members[each], axis] > place
+            if not mend(task, members, n, trial, only, n_all, slack, heads.copy(), following, tools):
+                continue
+            saved = total - sides_cost(task.space, members, n, trial)
+            if saved > most and both_hold(task, members, n, trial, room, tools.scratch):
+                most = saved
+                for each in range(n):
+                    sides[each] = trial[each]
+    return most if most > 1e-9 else 0.0
+
+
+@once
+def even_cut(
+    task: Task, members: Integers, n: int, n_all: int, slack: float, cuts: Cuts, tools: Tools, sides: NDArray[np.int8],
+    trial: NDArray[np.int8],
+) -> float:  # fmt: skip
+    """The division of a large class that saves most of those that halve every value, into `sides`; returns that.
+
+    For each axis, the rows of each value of the worst attribute are halved along it. So both sides
+    are about as close as the class is, and little remains to be mended.
+    """
+    space, n_axes, n_values, key, order = task.space, task.n_axes, task.soft.n_values, cuts.key, cuts.order
+    counts, sizes = np.zeros((2, n_values), np.int64), np.zeros(2, np.int64)
+    low, high = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32)
+    empty(low, high)
+    for each in range(n):
+        widen(space, members[each], low, high)
+        trial[each] = 0
+    total = n * box_loss(space, low, high)
+    tally(task, members, n, trial, counts, sizes)
+    measure(task.soft, counts[0], n, tools.gauge)
+    column = n_axes + task.n_attributes + place_of_most(tools.gauge.ratios)
+    of_value, most = counts[0].copy(), 1e-9
+    for axis in range(n_axes):
+        for each in range(n):
+            key[each] = space.rows[members[each], axis]
+        sort_roughly(key, order, n)
+        seen = np.zeros(n_values, np.int64)
+        for rank in range(n):
+            each = order[rank]
+            value = space.rows[members[each], column]
+            trial[each] = 2 * seen[value] + value % 2 >= of_value[value]  # of an odd number, one side or the other
+            seen[value] += 1
+        tally(task, members, n, trial, counts, sizes)
+        if min(sizes[0], sizes[1]) < task.k:
+            continue
+        heads, following = line_up(task, members, n, trial)
+        if not mend(task, members, n, trial, -1, n_all, slack, heads, following, tools):
+            continue
+        saved = total - sides_cost(space, members, n, trial)
+        if saved > most and both_hold(task, members, n, trial, cuts.room, tools.scratch):
+            most = saved
+            for each in range(n):
+                sides[each] = trial[each]
+    return most if most > 1e-9 else 0.0
+
+
+@once
+def divide(members: Integers, start: int, stop: int, sides: NDArray[np.int8], room: Integers) -> int:
+    """Bring the rows of the left side before the others, both in order; returns where the others begin."""
+    left, right = start, 0
+    for each in range(start, stop):
+        if sides[each - start] == 0:
+            members[left] = members[each]
+            left += 1
+        else:
+            room[right] = members[each]
+            right += 1
+    for each in range(right):
+        members[left + each] = room[each]
+    return left
+
+
+@kernel
+def split(
+    task: Task, members: Integers, stack: Integers, starts: Integers, state: Integers, n_all: int, slack: float,
+    smallest: int, n_mends: int, cuts: Cuts, tools: Tools, sides: NDArray[np.int8], trial: NDArray[np.int8],
+    budget: int,
+) -> int:  # fmt: skip
+    """Divide the classes on the stack, stretches of `members`, until none can be or the budget is spent.
+
+    Classes below `smallest` rows stay as they are.
+    """
+    while state[N_STACK] > 0:
+        state[N_STACK] -= 1
+        start, stop = stack[state[N_STACK], 0], stack[state[N_STACK], 1]
+        n = stop - start
+        saved = 0.0
+        if n >= max(2 * task.k, smallest):
+            n_checks, most_mends = max(12, 4_000_000 // n), n_mends if n <= LARGE else min(n_mends, 1)
+            saved = best_cut(
+                task, members[start:stop], n, n_all, slack, n_checks, most_mends, cuts, tools, sides, trial
+            )
+            budget -= 40 * n
+            if saved == 0 and n >= TRY_HARD and n_mends > 0:
+                saved = even_cut(task, members[start:stop], n, n_all, slack, cuts, tools, sides, trial)
+                budget -= 80 * n
+        if saved > 0:
+            middle = divide(members, start, stop, sides, cuts.room)
+            stack[state[N_STACK], 0], stack[state[N_STACK], 1] = start, middle
+            stack[state[N_STACK] + 1, 0], stack[state[N_STACK] + 1, 1] = middle, stop
+            state[N_STACK] += 2
+        else:
+            starts[state[N_CLASSES]] = start
+            state[N_CLASSES] += 1
+        if budget < 0:
+            return PAUSED
+    return DONE

@@ -1,0 +1,219 @@
+"""Pieces of a table, worked on one by one, on any number of threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.shared.curve import order_along
+from tclose.algorithms.shared.demand import Softened
+from tclose.table.encode import EncodedTable
+from tclose.table.partition import Control, Partition
+
+if TYPE_CHECKING:
+    from tclose.algorithms.tight import moving_loops as moving
+    from tclose.algorithms.tight import regrowing_loops as regrowing
+    from tclose.algorithms.tight.boxes_loops import Task, Tools
+    from tclose.algorithms.tight.cutting_loops import Cuts
+
+Labels = NDArray[np.int64]
+BUDGET = 20_000_000  # row visits of a split between two looks at the clock, about 0.1 s
+ROWS_AT_A_TIME = 4000  # of a search between two looks at the clock
+MOST_ON_PLOT = 400  # rows whose classes are built anew at a time
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to try.
+
+    Attributes
+    ----------
+    slacks
+        With how many slacks the whole table is split; the best is gone on with.
+    mends
+        Cuts of a class that are mended at most.
+    rounds
+        How often the table is cut into pieces, each of which is searched.
+    paths
+        Orders along which a row has neighbours.
+    passes
+        How often all rows of a piece are looked at.
+    swaps
+        Whether rows are swapped as well as moved.
+    rebuilds
+        How much is built anew: 1 is about ten plots a class.
+    enough
+        A round that saves a smaller share than this is the last.
+    """
+
+    slacks: int
+    mends: int
+    rounds: int
+    paths: int
+    passes: int
+    swaps: bool
+    rebuilds: float
+    enough: float
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some rows of a table as kernels take them.
+
+    Attributes
+    ----------
+    table
+        The rows.
+    task
+        The same with what is asked of their classes.
+    n_all
+        The rows of the whole table.
+    """
+
+    table: EncodedTable
+    requirement: Requirement
+    task: Task
+    n_all: int
+
+    @classmethod
+    def of(cls, table: EncodedTable, requirement: Requirement, softened: Softened, n_all: int) -> Piece:
+        """Lay places, codes and the values of `softened` side by side."""
+        from tclose.algorithms.tight.boxes_loops import Space, Task
+
+        values = (of[codes] for of, codes in zip(softened.values, table.codes, strict=True))
+        columns = (*table.places, *table.codes, *values)
+        rows = np.empty((len(table), len(columns)), np.int32)
+        for place, column in enumerate(columns):
+            rows[:, place] = column
+        weights = np.array([axis.weight for axis in table.axes])
+        space, rules = Space(rows, weights, table.costs()), requirement.rules()
+        task = Task(space, len(weights), len(requirement.attributes), requirement.k, rules, softened.soft)
+        return cls(table, requirement, task, n_all)
+
+    def split(self, slack: float, mends: int, smallest: int, control: Control) -> Labels:
+        """Divide the rows, from one class down, where that saves most; classes below `smallest` stay whole."""
+        from tclose.algorithms.tight import cutting_loops as kernels
+
+        n = len(self.table)
+        # In no order: of rows that are equally good to move the first go, and they should not all lie in one corner.
+        # They are laid out that way too, so that the rows of a class are read one after the other.
+        shuffled, members = np.random.default_rng(n).permutation(n), np.arange(n)
+        space = self.task.space
+        task = self.task._replace(space=space._replace(rows=space.rows[shuffled]))
+        most = n // self.task.k + 3
+        stack, starts, state = np.zeros((most, 2), np.int64), np.empty(most, np.int64), np.array([1, 0])
+        stack[0, 1] = n
+        cuts, tools = self._cuts(n), self._tools()
+        sides, trial = np.empty(n, np.int8), np.empty(n, np.int8)
+        while kernels.DONE != kernels.split(
+            task, members, stack, starts, state, self.n_all, slack, smallest, mends, cuts, tools, sides, trial,
+            BUDGET // self.requirement.pace,
+        ):  # fmt: skip
+            if control.stop:
+                break
+        begins = np.sort(np.concatenate([starts[: state[kernels.N_CLASSES]], stack[: state[kernels.N_STACK], 0]]))
+        labels = np.empty(n, np.int64)
+        labels[shuffled[members]] = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, n)))
+        return labels
+
+    def improve(self, labels: Labels, effort: Effort, seed: int, control: Control) -> Labels:
+        """Move and swap rows, and build classes anew, where that saves."""
+        from tclose.algorithms.tight import moving_loops as moving
+        from tclose.algorithms.tight import regrowing_loops as regrowing
+
+        n, n_axes = len(self.table), len(self.table.axes)
+        n_classes, most = int(labels.max()) + 1, n // self.task.k + 1
+        classes = moving.Classes(
+            np.zeros((most, 3), np.int64),
+            np.full((n, 4), -1, np.int64),
+            np.empty((most, n_axes, 6), np.int32),
+            np.zeros(most),
+        )
+        classes.table[:, moving.HEAD] = -1
+        moving.fill(self.task.space, classes, labels, n_classes)
+        paths, tools = self._paths(effort.paths, seed), self._tools()
+        marks, members = np.full(most, -1, np.int64), np.empty(n, np.int64)
+        clock, step = 0, max(ROWS_AT_A_TIME // self.requirement.pace, 50)
+
+        def search(passes: int) -> None:
+            nonlocal clock
+            changed = classes.table[:, moving.CHANGED]
+            changed[changed == 2**62] = clock + 1
+            for _ in range(passes):
+                n_changed = 0
+                for first in range(0, n, step):
+                    last = min(first + step, n)
+                    n_changed += moving.search(
+                        self.task, classes, paths, first, last, 3, effort.swaps, clock, marks, members, tools.scratch
+                    )
+                    clock += step
+                    if control.stop:
+                        return
+                if n_changed <= n // 2000:
+                    return
+
+        search(effort.passes)
+        if effort.rebuilds and not control.stop:
+            size = int(np.clip(8 * n // n_classes, 60, MOST_ON_PLOT))
+            n_trials = int(effort.rebuilds * n * 80 / size) + 1
+            plot, cuts = self._plot(size), self._cuts(size)
+            free = np.concatenate([[most - n_classes], np.arange(n_classes, most), np.zeros(n_classes, np.int64)])
+            random = np.array([seed], np.uint64)
+            tried = np.ones((2, 2))
+            piece = max(16_000 // size, 10) if self.requirement.pace == 1 else 2
+            for done in range(0, n_trials, piece):
+                count = min(piece, n_trials - done)
+                regrowing.rebuild(self.task, classes, paths, plot, count, tried, random, free, cuts, tools)
+                if control.stop:
+                    break
+            search(effort.passes)
+        return Partition.of(classes.rows[:, moving.CLASS]).labels
+
+    def _paths(self, n_paths: int, seed: int) -> moving.Paths:
+        """Hilbert curves through the axes in several orders."""
+        from tclose.algorithms.tight.moving_loops import Paths
+
+        rng, n_axes = np.random.default_rng(seed), len(self.table.axes)
+        orders = np.empty((n_paths, len(self.table)), np.int64)
+        places = np.empty_like(orders)
+        for path in range(n_paths):
+            orders[path] = order_along(self.table, rng.permutation(n_axes).tolist())
+            places[path, orders[path]] = np.arange(len(self.table))
+        return Paths(orders, places)
+
+    def _tools(self) -> Tools:
+        from tclose.algorithms.tight.boxes_loops import Tools
+        from tclose.kernels.soft import Gauge
+
+        n_values, n_attributes = self.task.soft.n_values, len(self.requirement.attributes)
+        gauges = (
+            Gauge(np.zeros(n_values + 1, np.int64), np.zeros(n_values + 1), np.zeros(n_attributes)) for _ in range(2)
+        )
+        return Tools(self.requirement.scratch(), *gauges)
+
+    def _cuts(self, n: int) -> Cuts:
+        from tclose.algorithms.tight.cutting_loops import Cuts
+
+        sizes = [axis.size for axis in self.table.axes]
+        most, widest = sum(min(size, n) for size in sizes) + 1, max(sizes)
+        room, n_axes = max(most, n), len(sizes)
+        return Cuts(
+            np.empty(most), np.empty((most, 3), np.int64), np.empty(room, np.int64), np.empty(room, np.int64),
+            np.zeros(widest, np.int64), np.empty((widest, n_axes), np.int32), np.empty((widest, n_axes), np.int32),
+            np.empty(widest), np.empty(widest, np.int32), np.empty(room),
+        )  # fmt: skip
+
+    def _plot(self, size: int) -> regrowing.Plot:
+        from tclose.algorithms.tight.regrowing_loops import Plot
+
+        most, n_axes = size // self.task.k + 3, len(self.table.axes)
+        return Plot(
+            np.empty(size, np.int64), np.empty(size, np.int64), np.empty((most, n_axes), np.int32),
+            np.empty((most, n_axes), np.int32), np.empty(most, np.int64), np.empty(most),
+            np.zeros((most, self.task.soft.n_values), np.int64), np.zeros((most, 2), np.int64),
+            np.empty(most, np.int64), np.empty(size, np.int8), np.empty(size, np.int8),
+        )  # fmt: skip

@@ -1,0 +1,235 @@
+"""tight: split, mend, move, swap and rebuild, with the real distance checked everywhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.shared.curve import order_along
+from tclose.algorithms.shared.demand import Softened, decidable, soften
+from tclose.algorithms.tight.pieces import Effort, Piece
+from tclose.errors import SchemaError
+from tclose.table.encode import EncodedTable
+from tclose.table.partition import Control, Partition
+
+Labels = NDArray[np.int64]
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+EFFORTS = {
+    "fast": Effort(slacks=1, mends=3, rounds=1, paths=2, passes=1, swaps=True, rebuilds=0.1, enough=1.0),
+    "balanced": Effort(slacks=3, mends=6, rounds=3, paths=5, passes=6, swaps=True, rebuilds=0.5, enough=0.002),
+    "best": Effort(slacks=6, mends=8, rounds=200, paths=6, passes=8, swaps=True, rebuilds=1.0, enough=0.0002),
+}
+SLACKS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
+SAMPLE = 6000  # rows on which slacks are tried
+LARGEST, SMALLEST = 25_000, 4_000  # rows of a piece
+
+
+@dataclass(frozen=True)
+class Tight:
+    """Split from the whole table down, mend what is not close, then search.
+
+    1. Split. Of all cuts of a class, the one that lowers the cost most and whose sides are both
+       close is taken. Cuts that would save more are mended first: rows move over until both
+       sides are close. A class of N of n rows may use only t (1 - slack log(N / 2k) / log(n / 2k)),
+       so that what t allows is spent near the leaves; the slack is found on a sample.
+    2. Search. Rows move to neighbouring classes or are swapped, and a few classes at a time are
+       built anew, wherever that costs less and all stay close.
+
+    After the first cuts the table falls into pieces, which are worked on side by side; for every
+    round of the search it is cut into others.
+
+    Guarantee
+    ---------
+    Every class meets k, t and l, decided in integers before a class is made or changed
+    (`tests/contract`, `tests/algorithms/test_tight.py`). The same seed gives the same classes on
+    any number of threads, unless it is stopped early. Loss is heuristic; never above that of
+    `start`.
+
+    Cost
+    ----
+    O(n log n) for `fast`, times quasi-identifiers squared and values; rounds of the search, each
+    O(n) pieces' work, for the others. Memory grows with n.
+
+    References
+    ----------
+    docs/tight.md.
+    """
+
+    name: ClassVar[str] = "tight"
+    summary: ClassVar[str] = "split, mend and search: the least loss"
+    paper: ClassVar[str] = "our own; goes on from Cao et al. 2011 (004), section 8"
+    needs: ClassVar[str] = "nothing"
+    several_sensitive: ClassVar[bool] = True
+    needs_levels: ClassVar[bool] = False
+    small_only: ClassVar[bool] = False
+    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
+    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
+    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
+
+    effort: Literal["fast", "balanced", "best"] = "balanced"
+
+    def __post_init__(self) -> None:
+        if self.effort not in EFFORTS:
+            raise SchemaError(f"'tight': effort must be one of {', '.join(EFFORTS)}.")
+
+    def partition(
+        self,
+        table: EncodedTable,
+        requirement: Requirement,
+        *,
+        rng: np.random.Generator,
+        control: Control,
+        start: Partition | None = None,
+    ) -> Partition:
+        """The best partition found; if `start` holds and is better than that, what a search from there finds."""
+        requirement.check_whole(table)
+        run = _Run(table, decidable(requirement), EFFORTS[self.effort], control)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            if start is not None and not requirement.holds_in_all(table, start.labels):
+                start = None
+            before = np.inf if start is None else table.loss(start.labels)
+            half = 1.0 if start is None else 0.5
+            labels, least = run.search(run.split(rng, pool), rng, pool, before, (0.0, half))
+            if start is not None and before <= least:
+                labels, _ = run.search(start.labels, rng, pool, before, (half, 1.0))
+        return Partition(labels, facts={"stopped_early": True} if control.stop else {})
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """What all steps share."""
+
+    table: EncodedTable
+    requirement: Requirement
+    effort: Effort
+    control: Control
+
+    @cached_property
+    def softened(self) -> Softened:
+        """What is asked, for searching."""
+        return soften(self.requirement)
+
+    def split(self, rng: np.random.Generator, pool: ThreadPoolExecutor) -> Labels:
+        """Split the whole, with each slack, into ever smaller pieces, and every piece by itself."""
+        softened, n = self.softened, len(self.table)
+        slacks = self._find_slacks(softened, rng, pool)
+        smallest = int(np.clip(n // 8, SMALLEST, LARGEST))
+        tried = [np.zeros(n, np.int64) for _ in slacks]
+        for size in (*_stages(n, smallest), 0):
+
+            def split(job: tuple[float, NDArray[np.int64]], size: int = size) -> Labels:
+                slack, rows = job
+                piece = Piece.of(self.table.take(rows), self.requirement, softened, n)
+                return piece.split(slack, self.effort.mends, size + 1, self.control)
+
+            groups = [list(_members(labels)) for labels in tried]
+            jobs = [(slack, rows) for slack, pieces in zip(slacks, groups, strict=True) for rows in pieces]
+            found = iter(_mapped(pool, split, jobs))
+            tried = [
+                _joined(labels, pieces, [next(found) for _ in pieces])
+                for labels, pieces in zip(tried, groups, strict=True)
+            ]
+        return min(tried, key=self.table.loss)
+
+    def _find_slacks(self, softened: Softened, rng: np.random.Generator, pool: ThreadPoolExecutor) -> list[float]:
+        """The slacks that lose least on a sample, best first."""
+        if all(attribute.t is None for attribute in self.requirement.attributes):
+            return [0.0]
+        rows = np.sort(rng.choice(len(self.table), min(SAMPLE, len(self.table)), replace=False))
+        sample = Piece.of(self.table.take(rows), self.requirement, softened, len(rows))
+
+        def loss(slack: float) -> float:
+            return sample.table.loss(sample.split(slack, self.effort.mends, 0, self.control))
+
+        losses = _mapped(pool, loss, SLACKS)
+        return [SLACKS[place] for place in np.argsort(losses, kind="stable")[: self.effort.slacks]]
+
+    def search(
+        self, labels: Labels, rng: np.random.Generator, pool: ThreadPoolExecutor, known: float,
+        share: tuple[float, float],
+    ) -> tuple[Labels, float]:  # fmt: skip
+        """Improve classes round by round; returns the best, and its loss.
+
+        A partition that loses `known` is there already, and this is a share of all work.
+        """
+        least = self.table.loss(labels)
+        self.control.report(loss=min(least, known), done=share[0])
+        for number in range(self.effort.rounds):
+            if self.control.stop:
+                break
+            found = self.improve(labels, rng, pool, number)
+            loss = self.table.loss(found)
+            saved = least - loss
+            if saved > 0:
+                labels, least = found, loss
+            done = share[0] + (share[1] - share[0]) * (number + 1) / self.effort.rounds
+            self.control.report(loss=min(least, known), done=done)
+            if saved <= self.effort.enough * least:
+                break
+        return labels, least
+
+    def improve(self, labels: Labels, rng: np.random.Generator, pool: ThreadPoolExecutor, round_: int) -> Labels:
+        """Cut the table into pieces of whole classes, and search each."""
+        softened, n = self.softened, len(self.table)
+        groups = self._grouped(labels, rng, round_)
+        seeds = rng.integers(2**62, size=len(groups))
+
+        def better(job: tuple[NDArray[np.int64], int]) -> Labels:
+            rows, seed = job
+            piece = Piece.of(self.table.take(rows), self.requirement, softened, n)
+            own = np.unique(labels[rows], return_inverse=True)[1]
+            return piece.improve(own, self.effort, int(seed), self.control)
+
+        return _joined(labels, groups, _mapped(pool, better, zip(groups, seeds, strict=True)))
+
+    def _grouped(self, labels: Labels, rng: np.random.Generator, round_: int) -> list[NDArray[np.int64]]:
+        """The rows of each piece, class by class, along a curve through their middles: as the search goes over them."""
+        sizes = np.bincount(labels)
+        spans = self.table.spans(labels, len(sizes))
+        places = tuple(((low + high) // 2).astype(np.int32) for low, high in spans)
+        middles = replace(self.table, places=places, rows=np.arange(len(sizes)))
+        along = order_along(middles, rng.permutation(len(self.table.axes)).tolist())
+        size = int(np.clip(len(labels) // 4, SMALLEST, LARGEST))
+        before = np.cumsum(sizes[along]) - sizes[along]
+        pieces = (before + (size // 2 if round_ % 2 else 0)) // size
+        rank = np.empty(len(sizes), np.int64)
+        rank[along] = np.arange(len(sizes))
+        order = np.argsort(rank[labels], kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(np.repeat(pieces, sizes[along]))) + 1)
+
+
+def _stages(n: int, smallest: int) -> Iterator[int]:
+    """How far pieces of n rows are split at a time: in halves, so that soon there is work for all threads."""
+    while n > smallest:
+        n = max(n // 2, smallest)
+        yield n
+
+
+def _mapped(pool: ThreadPoolExecutor, work: Callable[[Job], Result], jobs: Iterable[Job]) -> list[Result]:
+    """The results in the order of the jobs, whichever thread finished first."""
+    return list(pool.map(work, jobs))
+
+
+def _members(labels: Labels) -> Iterator[NDArray[np.int64]]:
+    """The rows of each label."""
+    order = np.argsort(labels, kind="stable")
+    yield from np.split(order, np.cumsum(np.bincount(labels))[:-1])
+
+
+def _joined(labels: Labels, groups: list[NDArray[np.int64]], found: list[Labels]) -> Labels:
+    """The labels of all pieces, those of one after those of the other."""
+    joined, first = np.empty(len(labels), np.int64), 0
+    for rows, own in zip(groups, found, strict=True):
+        joined[rows] = own + first
+        first += int(own.max()) + 1
+    return Partition.of(joined).labels

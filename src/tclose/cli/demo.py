@@ -1,0 +1,73 @@
+"""The demonstration: a hospital's table, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+
+from tclose.datasets import hospital
+from tclose.pipeline import anonymize, assess
+from tclose.release.release import certificate_path
+from tclose.schema.schema import Schema
+
+SHOWN = ("patient_id", "age", "sex", "zip", "admission_date", "diagnosis", "charge")
+
+
+def run(rows: int, folder: Path, seed: int, tell: Callable[[str, float | None, float | None], None]) -> None:
+    """Make the table, anonymize it as a user would from its files, and show what happened."""
+    console = Console()
+    folder.mkdir(parents=True, exist_ok=True)
+    data, schema_path, output = folder / "hospital.csv", folder / "schema.toml", folder / "release.csv"
+    tell("making a hospital table", None, None)
+    frame, made = hospital(rows, seed)
+    frame.write_csv(data)
+    made.save(schema_path)
+    schema = Schema.load(schema_path)
+    before = assess(data, schema)
+    release = anonymize(data, schema, seed=seed, progress=tell)
+    tell("write", None, None)
+    release.write(output, record=folder / "record.json")
+    after = release.measured
+    original = pl.read_csv(data, infer_schema=False)
+    released = release.aligned()
+    chosen = [int(place) for place in range(0, len(original), max(len(original) // 5, 1))][:5]
+    console.print(_rows("Before: five of the rows", original[chosen]))
+    console.print(_rows("After: the same five rows (the file itself is shuffled)", released[chosen]))
+    summary = Table(title="What was reached", title_justify="left")
+    for heading in ("", "before", "after", "promised"):
+        summary.add_column(heading, justify="left" if not heading else "right")
+    summary.add_row("classes", f"{before.classes:,}", f"{after.classes:,}", "")
+    summary.add_row("k, rows of the smallest class", str(before.k), str(after.k), f"at least {schema.k}")
+    for sensitive in schema.sensitive:
+        name = sensitive.column
+        summary.add_row(
+            f"t, {name}",
+            f"{float(before.t[name]):.3f}",
+            f"{float(after.t[name]):.3f}",
+            f"at most {float(sensitive.t or 1):g}",
+        )
+    summary.add_row("loss of information", "0", f"{release.loss:.3f}", "")
+    console.print(summary)
+    console.print("The release was verified before it was written, and read back and verified again.")
+    for what, path in (
+        ("the table", data),
+        ("its schema", schema_path),
+        ("the release", output),
+        ("its certificate", certificate_path(output)),
+        ("the record, not for release", folder / "record.json"),
+    ):
+        console.print(f"  {path}  {what}", highlight=False)
+
+
+def _rows(title: str, frame: pl.DataFrame) -> Table:
+    columns = [name for name in SHOWN if name in frame.columns]
+    table = Table(title=title, title_justify="left")
+    for name in columns:
+        table.add_column(name, no_wrap=name != "diagnosis")
+    for row in frame.select(columns).iter_rows():
+        table.add_row(*("" if value is None else str(value) for value in row))
+    return table

@@ -1,0 +1,266 @@
+"""The command line: a thin shell over the library. Messages go to stderr, results to stdout."""
+
+from __future__ import annotations
+
+import io
+import json as jsonlib
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tclose.cli import choosing as cli_choosing
+from tclose.cli import streaming as cli_stream
+from tclose.cli.options import (
+    Data,
+    Json,
+    SchemaOption,
+    ShowValues,
+    check_kind,
+    check_targets,
+    find_method,
+    override,
+    page_bytes,
+    progress,
+    say,
+    stopped_by_interrupt,
+)
+from tclose.errors import HighLossWarning, InfeasibleError, TcloseError, VerificationError
+
+app = typer.Typer(
+    name="tclose",
+    help="Make tables about people t-close, and prove it.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+@app.command(epilog="[bold]Example:[/bold] tclose init patients.csv > schema.toml")
+def init(data: Data, delimiter: Annotated[str, typer.Option(help="Of a CSV file.")] = ",") -> None:
+    """Write a first schema for a table, with open choices for you to settle.
+
+    Kinds and steps are guessed, columns that look like identifiers are flagged, and the
+    combinations of columns that single out most rows are ranked.
+    """
+    from tclose.cli.first_schema import first_schema
+    from tclose.table.source import read
+
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+        raise typer.BadParameter("the delimiter must be one plain character.")
+    print(first_schema(read(data, delimiter), data.name, delimiter), end="")
+
+
+@app.command(epilog="[bold]Example:[/bold] tclose assess patients.csv -s schema.toml --json")
+def assess(
+    data: Data,
+    schema: SchemaOption,
+    measures: Annotated[bool, typer.Option("--measures", help="Also Euclidean, Hamming and Jensen-Shannon.")] = False,
+    json: Json = False,
+    show_values: ShowValues = False,
+) -> None:
+    """Tell k, l and t of a table as it stands, raw or already generalized."""
+    from tclose.pipeline import assess
+    from tclose.schema.schema import Schema
+
+    report = assess(data, Schema.load(schema), show_values=show_values)
+    if json:
+        print(jsonlib.dumps(report.as_dict(), indent=2))
+        return
+    from tclose.cli.show import show_report
+
+    show_report(report, measures)
+
+
+@app.command(
+    epilog="[bold]Examples:[/bold]\n\n"
+    "tclose anonymize patients.csv -s schema.toml -o release.csv\n\n"
+    "tclose anonymize patients.parquet -s schema.toml -o release.parquet --k 10 --t diagnosis=0.15 --json\n\n"
+    "tclose anonymize patients.csv -s schema.toml -o release.csv --method sabre-knn --option search_budget=true\n\n"
+    "tclose anonymize patients.csv -s schema.toml -o release.csv --report report.html"
+)
+def anonymize(
+    data: Data,
+    schema: SchemaOption,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write: .csv, .csv.gz or .parquet.")],
+    method: Annotated[str | None, typer.Option(help="See `tclose methods`.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="Of the method, as name=value; may be repeated.", show_default=False)
+    ] = None,
+    k: Annotated[int | None, typer.Option(help="Instead of the schema's k.")] = None,
+    t: Annotated[
+        list[str] | None, typer.Option(help="column=0.2 or joint=0.2, instead of the schema's t; may be repeated.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="For the method; random if not given.")] = None,
+    time: Annotated[float | None, typer.Option(min=0, help="Seconds after which to take the best so far.")] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Where to write seed, digest, timings and more (not for release).")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Where to write a page on what was asked and reached: .html or .pdf.")
+    ] = None,
+    keep_order: Annotated[bool, typer.Option("--keep-order", help="Keep the input's order of rows.")] = False,
+    allow_single_class: Annotated[bool, typer.Option("--allow-single-class", help="Accept one class.")] = False,
+    show_values: ShowValues = False,
+    json: Json = False,
+) -> None:
+    """Write a verified release of a table, with its certificate beside it."""
+    from tclose.pipeline import anonymize
+    from tclose.release.atomic import write_whole
+    from tclose.release.release import certificate_path
+    from tclose.schema.schema import Schema
+
+    algorithm = find_method(method, option or [])
+    check_targets([data, schema], output, record, report)
+    if report is not None:
+        check_kind(report)
+    settled = override(Schema.load(schema), k, t or [])
+    with progress() as tell, stopped_by_interrupt() as control:
+        release = anonymize(
+            data, settled, method=algorithm, seed=seed, time=time, allow_single_class=allow_single_class,
+            show_values=show_values, progress=tell, control=control,
+        )  # fmt: skip
+        page = None
+        if report is not None:
+            from tclose.evaluation.report.report_page import report_html
+
+            tell("report", None, None)
+            page = page_bytes(report_html(data, release), report)
+        tell("write", None, None)
+        release.write(output, keep_order=keep_order, record=record)
+        if report is not None and page is not None:
+            write_whole(report, page)
+    told = {
+        **release.measured.as_dict(), "loss": release.loss, "method": algorithm.name, "seed": release.record.seed,
+        "seconds": release.record.as_dict()["seconds"], "output": str(output),
+        "certificate": str(certificate_path(output)), **({} if report is None else {"report": str(report)}),
+    }  # fmt: skip
+    if settled.recode == "suppress":
+        told["suppressed_cells"] = release.certificate["suppressed_cells"]
+    if json:
+        print(jsonlib.dumps(told, indent=2))
+        return
+    from tclose.cli.show import show_release
+
+    show_release(release, told)
+
+
+@app.command(epilog="[bold]Example:[/bold] tclose verify release.csv -s schema.toml")
+def verify(data: Data, schema: SchemaOption, json: Json = False, show_values: ShowValues = False) -> None:
+    """Check that a released file keeps the promise of its schema, and fits its certificate if that lies beside it."""
+    from tclose.release.release import check_certificate
+    from tclose.schema.schema import Schema
+    from tclose.table.source import read
+    from tclose.verification.verify import verify
+
+    promised = Schema.load(schema)
+    measured = verify(read(data, promised.delimiter), promised, show_values)
+    certified = check_certificate(data, measured)
+    if json:
+        print(jsonlib.dumps({**measured.as_dict(), "certificate": certified}, indent=2))
+        return
+    from tclose.cli.show import show_verified
+
+    show_verified(measured, promised, certified)
+
+
+app.command(epilog=cli_choosing.COMPARE)(cli_choosing.compare)
+app.command(epilog=cli_choosing.SUGGEST)(cli_choosing.suggest)
+app.command(epilog=cli_choosing.UTILITY)(cli_choosing.utility)
+app.command(epilog=cli_stream.STREAM)(cli_stream.stream)
+app.command("stream-check", epilog=cli_stream.STREAM_CHECK)(cli_stream.stream_check)
+
+
+@app.command(
+    epilog="[bold]Examples:[/bold]\n\n"
+    "tclose gap sample.csv -s schema.toml\n\n"
+    "tclose gap sample.csv -s schema.toml --method tight --method mondrian --time 120 --json"
+)
+def gap(
+    data: Data,
+    schema: SchemaOption,
+    method: Annotated[
+        list[str] | None, typer.Option(help="To measure; may be repeated. All that can if not given.")
+    ] = None,
+    k: Annotated[int | None, typer.Option(help="Instead of the schema's k.")] = None,
+    t: Annotated[list[str] | None, typer.Option(help="column=0.2, instead of the schema's t; may be repeated.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="For the methods.")] = 0,
+    time: Annotated[float, typer.Option(min=0, help="Seconds for each method.")] = 60.0,
+    json: Json = False,
+) -> None:
+    """Show how far methods are from the least loss possible, on a small table.
+
+    The optimum is proven by `exact` (some 20 rows, more where rows repeat), `milp` (suppression,
+    few distinct rows) or `two-diversity`; where their time is up, by what they proved until then.
+    """
+    from tclose.evaluation.choosing.gap import gap
+    from tclose.schema.schema import Schema
+
+    settled = override(Schema.load(schema), k, t or [])
+    chosen = [find_method(name, []) for name in method] if method else None
+    with progress() as tell:
+        found = gap(data, settled, methods=chosen, seed=seed, time=time, progress=tell)
+    if json:
+        print(jsonlib.dumps(found.as_dict(), indent=2))
+        return
+    from tclose.cli.show import show_gap
+
+    show_gap(found)
+
+
+@app.command(epilog="[bold]Example:[/bold] tclose methods --json")
+def methods(json: Json = False) -> None:
+    """List the methods, what they need and guarantee, and the papers they come from."""
+    from tclose.algorithms import methods
+
+    if json:
+        print(jsonlib.dumps(methods(), indent=2))
+        return
+    from tclose.cli.show import show_methods
+
+    show_methods(methods())
+
+
+@app.command(epilog="[bold]Example:[/bold] tclose demo --rows 5000 --folder /tmp/demo")
+def demo(
+    rows: Annotated[int, typer.Option(min=100, help="Rows of the hospital table.")] = 20_000,
+    folder: Annotated[Path, typer.Option(help="Where its files go.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+) -> None:
+    """Make a hospital table, anonymize it, and show it before and after."""
+    from tclose.cli.demo import run
+
+    with progress() as tell:
+        run(rows, folder, seed, tell)
+
+
+def main() -> None:
+    """Run the command line; every failure is a message and an exit code, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name that the terminal cannot show must not stop anything
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", HighLossWarning)
+            warnings.showwarning = lambda message, *_args, **_kwargs: say(f"Note: {message}")
+            app()
+    except TcloseError as error:
+        say(f"Error: {error}")
+        sys.exit(4 if isinstance(error, InfeasibleError) else 5 if isinstance(error, VerificationError) else 3)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):  # the reader of stdout went away
+            os._exit(1)
+        where = f": {Path(error.filename).name}" if error.filename else ""
+        say(f"Error: {error.strerror or type(error).__name__}{where}.")
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get("TCLOSE_DEBUG"):
+            raise
+        # The message of an unforeseen error may quote a cell, so only its type is told.
+        say(f"Error: something unforeseen went wrong ({type(error).__name__}). Set TCLOSE_DEBUG=1 to see where.")
+        sys.exit(1)

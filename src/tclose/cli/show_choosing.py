@@ -1,0 +1,105 @@
+"""What people see of a comparison, of a suggestion and of measures on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tclose.evaluation.choosing.compare import Comparison
+from tclose.evaluation.choosing.compare_page import spent
+from tclose.evaluation.choosing.compare_page import verdict as verdict_of_comparison
+from tclose.evaluation.choosing.suggest import Suggestion
+from tclose.evaluation.choosing.suggest_page import criterion, sides
+from tclose.evaluation.choosing.suggest_page import verdict as verdict_of_suggestion
+from tclose.evaluation.choosing.trials import Run
+from tclose.evaluation.utility.utility import Utility
+
+HEADINGS = ("k", "t", "loss", "queries", "rise", "guess", "risk", "classes", "s")
+CAPTION = (
+    "queries: median error. For attackers, rise: largest rise of a belief; guess: how much more often a learner is "
+    "right; risk: largest chance of finding a row's person. *: on the frontier"
+)
+
+
+def show_comparison(found: Comparison) -> None:
+    """All runs, and which method loses least."""
+    console = Console()
+    console.print(escape(verdict_of_comparison(found)), highlight=False)
+    if found.done:
+        table = _table("method", CAPTION)
+        for run in found.done:
+            star = "*" if run in found.frontier else ""
+            table.add_row(escape(run.method) + star, *_numbers(run))
+        console.print(table)
+    for reason in dict.fromkeys(run.refused for run in found.runs if run.refused is not None):
+        names = ", ".join(_name(run) for run in found.runs if run.refused == reason)
+        console.print(f"[bold]{escape(names)}[/bold]: {escape(reason)}", highlight=False)
+
+
+def show_suggestion(found: Suggestion) -> None:
+    """The suggested t, what lies on either side, and the whole sweep."""
+    console = Console()
+    console.print(escape(verdict_of_suggestion(found)), highlight=False)
+    for sentence in sides(found):
+        console.print(escape(sentence), highlight=False)
+    table = _table("", CAPTION.rpartition(". *")[0])
+    for place, run in enumerate(found.runs):
+        table.add_row("[bold]suggested[/bold]" if place == found.knee else "", *_numbers(run))
+    console.print(table)
+    console.print(escape(criterion(found)), highlight=False)
+    console.print("It is advice by one criterion, not a proof.", highlight=False)
+
+
+def show_utility(found: Utility) -> None:
+    """Measures of one release, one a line."""
+    console = Console()
+    console.print(f"{found.rows:,} rows in {found.classes:,} classes; {found.suppressed_rows:,} left out or hidden.")
+    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), show_header=False)
+    for name, value in _measures(found):
+        table.add_row(name, value)
+    console.print(table)
+
+
+def _measures(found: Utility) -> Iterator[tuple[str, str]]:
+    yield "loss", f"{found.loss:.4f}"
+    for column, loss in found.loss_by_column.items():
+        yield f"  of {escape(column)}", f"{loss:.4f}"
+    yield "summed loss (003)", f"{found.summed_loss:.4f}"
+    yield "suppressed cells", f"{found.suppressed_cells:,}"
+    yield "bits hidden", f"{found.entropy.share:.1%}"
+    yield "discernibility", f"{found.discernibility:,}"
+    yield "rows a class", f"{found.average_class_size:.2f} ({found.normalized_class_size:.2f} times k)"
+    if found.queries is not None:
+        error = f"{found.queries.median:.1%}" if found.queries.answered else "every answer is 0"
+        yield "median error of queries", f"{error} ({found.queries.answered:,} of {found.queries.asked:,} not 0)"
+    for level, divergence in (found.cubes or {}).items():
+        yield f"KL divergence of cubes, level {level}", f"{divergence:.4f}"
+    if found.classification is not None:
+        yield "rows without the label of their class", f"{found.classification:.1%}"
+    if found.classifier is not None:
+        learned = found.classifier
+        yield "classifier right, trained on it", f"{learned.released:.1%} (on the original {learned.original:.1%})"
+
+
+def _table(first: str, caption: str) -> Table:
+    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), caption=caption, caption_justify="left")
+    table.add_column(first, no_wrap=True)
+    for heading in HEADINGS:
+        table.add_column(heading, no_wrap=True, justify="right")
+    return table
+
+
+def _numbers(run: Run) -> list[str]:
+    return [
+        str(run.k), "" if run.t is None else f"{float(run.t):g}", f"{run.loss:.4f}",
+        "" if run.query_error is None else f"{run.query_error:.0%}", f"{run.gains.rise:.0%}",
+        f"{run.gains.guess:.0%}", f"{run.gains.risk:.1%}", f"{run.classes:,}", spent(run.seconds),
+    ]  # fmt: skip
+
+
+def _name(run: Run) -> str:
+    return f"{run.method} at t = {float(run.t):g}, k = {run.k}" if run.t is not None else f"{run.method}, k = {run.k}"

@@ -1,0 +1,210 @@
+"""What `tclose stream` does with its options: a feed, signals, and status lines."""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from tclose.schema.schema import Schema
+from tclose.stream.feeds.feed import Feed
+from tclose.stream.feeds.file_feed import FileFeed, Targets
+from tclose.stream.feeds.lines import Format
+from tclose.stream.feeds.loop import Ending, Settings, Status, engine_of, run
+
+TOLD_EVERY = 5.0  # seconds between two status lines
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """The options, under their names on the command line; `source` is `--from`."""
+
+    schema: Path
+    input: Path | None = None
+    output: Path | None = None
+    format: str | None = None
+    redis: str | None = None
+    source: str | None = None
+    to: str | None = None
+    group: str = "tclose"
+    consumer: str | None = None
+    json_field: str | None = None
+    max_pending: int | None = None
+    checkpoint: str | None = None
+    rejected: str | None = None
+    rejected_with_rows: bool = False
+    certificates: str | None = None
+    ledger: str | None = None
+    class_field: str = "class"
+    follow: bool = False
+    idle: float | None = None
+    pause: bool = False
+    continues: bool = False
+    quiet: bool = False
+
+
+def carry_out(wishes: Wishes, schema: Schema, settings: Settings, say: Callable[[str], None]) -> None:
+    """Run a stream until its end or a signal.
+
+    Raises
+    ------
+    ValueError
+        The options do not go together.
+    """
+    _check(wishes)
+    engine_of(schema, settings)  # which refuses before anything is made
+    with _stopped_by_signals(say, bool(wishes.checkpoint or wishes.redis)) as stop:
+        feed = _redis_feed(wishes, schema, say, stop) if wishes.redis else _file_feed(wishes, schema)
+        if not wishes.quiet:
+            say(feed.promise)
+        ending = Ending(stop, wishes.pause, wishes.idle)
+        lines = StatusLines(say, wishes.quiet)
+        status = run(feed, schema, settings, ending, Status(lines.tell, say), wishes.rejected_with_rows)
+        if status.counts:
+            say(lines.told(status))
+        else:
+            say("Stopped before it began." if stop() else "The stream has ended already; there is nothing to do.")
+
+
+def _check(wishes: Wishes) -> None:
+    """Refuse options that do not go together."""
+    of_redis = {
+        "from": wishes.source,
+        "to": wishes.to,
+        "json-field": wishes.json_field,
+        "max-pending": wishes.max_pending,
+    }
+    of_files = {"input": wishes.input, "output": wishes.output, "format": wishes.format}
+    wrong = [name for name, value in (of_files if wishes.redis else of_redis).items() if value is not None]
+    if wrong:
+        raise ValueError(f"--{wrong[0]} {'does not go' if wishes.redis else 'goes'} with --redis.")
+    if wishes.redis and not (wishes.source and wishes.to):
+        raise ValueError("--redis needs --from and --to, the streams to read and to write.")
+    if wishes.pause and not (wishes.checkpoint or wishes.redis):
+        raise ValueError("--pause needs a --checkpoint to go on from.")
+    if wishes.continues and (wishes.redis or wishes.input or not wishes.checkpoint):
+        raise ValueError("--continues is about standard input and a --checkpoint.")
+    if wishes.rejected_with_rows and not wishes.rejected and not wishes.redis:
+        raise ValueError("--rejected-with-rows needs --rejected.")
+    if wishes.output and not wishes.checkpoint:
+        raise ValueError("--output needs a --checkpoint, a file that holds rows as they came in: keep it to yourself.")
+    if not wishes.redis:
+        _check_paths(wishes)
+
+
+def _check_paths(wishes: Wishes) -> None:
+    """Find out before any work what cannot be read or written."""
+    if wishes.input is not None and not wishes.input.exists():
+        raise ValueError(f"there is no '{wishes.input}'.")
+    told = (wishes.output, wishes.checkpoint, wishes.rejected, wishes.certificates, wishes.ledger)
+    targets = [Path(path) for path in told if path is not None]
+    for path in targets:
+        if not path.absolute().parent.is_dir():
+            raise ValueError(f"there is no folder '{path.parent}'.")
+        if path.is_dir() and path != wishes.output:
+            raise ValueError(f"'{path}' is a folder.")
+        inside = wishes.input is not None and os.path.realpath(path.absolute().parent) == os.path.realpath(wishes.input)
+        if inside and path.suffix in (".jsonl", ".csv") and not path.name.startswith("."):
+            raise ValueError(f"'{path}' lies in the folder that is read, and would be read too. Put it elsewhere.")
+    paths = [*targets, wishes.schema, *([wishes.input] if wishes.input else [])]
+    if len({os.path.realpath(path) for path in paths}) < len(paths):
+        raise ValueError(
+            "input, schema, output, checkpoint, rejected, certificates and ledger must be different files."
+        )
+
+
+def _file_feed(wishes: Wishes, schema: Schema) -> Feed:
+    def path(name: str | None) -> Path | None:
+        return None if name is None else Path(name)
+
+    targets = Targets(
+        wishes.output, path(wishes.rejected), path(wishes.certificates), path(wishes.ledger), path(wishes.checkpoint)
+    )
+    return FileFeed(
+        schema,
+        wishes.input,
+        targets,
+        format=format_of(wishes.format, wishes.input, wishes.output),
+        field=wishes.class_field,
+        follow=wishes.follow,
+        continues=wishes.continues,
+    )
+
+
+def format_of(given: str | None, source: Path | None, output: Path | None) -> Format:
+    """As told, or by the suffix of files."""
+    if given is None:
+        inside = [next(path.glob("[!.]*.csv"), path) if path.is_dir() else path for path in (source, output) if path]
+        given = "csv" if any(path.suffix == ".csv" for path in inside) else "jsonl"
+    if given not in ("jsonl", "csv"):
+        raise ValueError("--format must be jsonl or csv.")
+    return cast(Format, given)
+
+
+def _redis_feed(wishes: Wishes, schema: Schema, say: Callable[[str], None], stop: Callable[[], bool]) -> Feed:
+    from tclose.stream.feeds.redis_client import Keys
+    from tclose.stream.feeds.redis_feed import RedisFeed
+
+    keys = Keys(
+        wishes.source or "", wishes.to or "", wishes.group, wishes.rejected or "", wishes.certificates, wishes.ledger,
+        wishes.checkpoint or "",
+    )  # fmt: skip
+    return RedisFeed(
+        schema, wishes.redis or "", keys, consumer=wishes.consumer or platform.node() or "tclose",
+        json_field=wishes.json_field, field=wishes.class_field, follow=wishes.follow, max_pending=wishes.max_pending,
+        stop=stop, say=say,
+    )  # fmt: skip
+
+
+class StatusLines:
+    """What a person at the terminal or a log sees."""
+
+    def __init__(self, say: Callable[[str], None], quiet: bool) -> None:
+        self._say, self._quiet = say, quiet
+        self._started = self._last = time.monotonic()
+        self._begun: int | None = None
+
+    def tell(self, status: Status) -> None:
+        """A line, if the last was long ago."""
+        if self._begun is None:
+            self._begun = status.counts["rows"]
+        if not self._quiet and time.monotonic() - self._last > TOLD_EVERY:
+            self._last = time.monotonic()
+            self._say(self.told(status))
+
+    def told(self, status: Status) -> str:
+        """Rows by what became of them, how many a second, and how long the last window took."""
+        counts = status.counts
+        speed = (counts["rows"] - (self._begun or 0)) / max(time.monotonic() - self._started, 1e-9)
+        return (
+            f"{counts['rows']:,} rows in: {counts['released']:,} released in {counts['classes']:,} classes, "
+            f"{counts['withheld']:,} withheld, {counts['rejected']:,} rejected, {counts['waiting']:,} waiting; "
+            f"{speed:,.0f} rows/s, last window {status.seconds:.2f} s"
+        )
+
+
+@contextmanager
+def _stopped_by_signals(say: Callable[[str], None], goes_on: bool) -> Iterator[Callable[[], bool]]:
+    """The first signal asks for a checkpoint and an end; the next one ends the program at once, which loses nothing."""
+    asked = []
+    then = "The same command goes on from the checkpoint."
+    if not goes_on:
+        then = "There is no checkpoint: rows that wait for a class are not released."
+
+    def on_signal(number: int, _frame: Any) -> None:
+        asked.append(number)
+        signal.signal(number, before[signal.Signals(number)])
+        say(f"Stopping after the window at work. {then}")
+
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

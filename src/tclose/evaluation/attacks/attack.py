@@ -1,0 +1,224 @@
+"""attack: what a release tells those who should not know, before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.algorithms import REGISTRY, Algorithm, find
+from tclose.algorithms.requirement import Requirement
+from tclose.errors import SchemaError, TableError
+from tclose.evaluation.attacks.attacked_values import by_value
+from tclose.evaluation.attacks.crowd import crowd_alike, crowd_inside
+from tclose.evaluation.attacks.definetti import Guesses, Learner, definetti, unlearned
+from tclose.evaluation.attacks.minimality import Minimality, minimality
+from tclose.evaluation.attacks.record_linkage import Linkage, linkage
+from tclose.evaluation.attacks.reidentification import Reidentification, reidentification
+from tclose.evaluation.attacks.similarity import Similarity, similarity
+from tclose.evaluation.attacks.skewness import Skewness, skewness
+from tclose.pipeline import anonymize
+from tclose.release.release import Release
+from tclose.schema.schema import Schema
+from tclose.table.classes import Classes, Tally
+from tclose.table.encode import EncodedTable, encode_rows, select_rows
+from tclose.table.source import Source, read
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """From where on something counts as found out.
+
+    Attributes
+    ----------
+    k
+        A class of fewer rows is small.
+    risk
+        The chance of being re-identified that is too large.
+    outliers, narrow
+        See `tclose.evaluation.attacks.similarity`.
+    """
+
+    k: int
+    risk: float = 0.2
+    outliers: float = 0.1
+    narrow: float = 0.2
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What a table with some classes tells; the last three by sensitive attribute."""
+
+    linkage: Linkage
+    reidentification: Reidentification
+    skewness: dict[str, Skewness]
+    similarity: dict[str, Similarity]
+    definetti: dict[str, Guesses]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        named = {name: getattr(self, name) for name in ("skewness", "similarity", "definetti")}
+        return {
+            "linkage": self.linkage.as_dict(),
+            "reidentification": self.reidentification.as_dict(),
+            **{name: {column: each.as_dict() for column, each in found.items()} for name, found in named.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Attacks:
+    """What attackers reach.
+
+    Attributes
+    ----------
+    before
+        On the table as it stands: rows are in one class if their quasi-identifiers are the same.
+    after
+        On the release; None without one.
+    minimality
+        What running the method again tells; None unless asked for.
+    """
+
+    before: Exposure
+    after: Exposure | None = None
+    minimality: Minimality | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            name: None if found is None else found.as_dict()
+            for name, found in (("before", self.before), ("after", self.after), ("minimality", self.minimality))
+        }
+
+
+def attack(
+    df: Any,
+    schema: Schema,
+    release: Release | Algorithm | str | None = None,
+    *,
+    population: Any = None,
+    limits: Limits | None = None,
+    seed: int = 0,
+    candidates: int = 0,
+    seeds: int = 0,
+    one_class: bool = False,
+) -> Attacks:
+    """Attack a table as it stands, and a release of it.
+
+    Parameters
+    ----------
+    df
+        The original table, as `anonymize` takes it.
+    schema
+        Its schema.
+    release
+        A release of this table; or a method, with which one is made.
+    population
+        A larger table with the same quasi-identifiers, people of `df` included, which a journalist
+        holds; `df` itself if None.
+    limits
+        From where on something counts as found out; k is that of the schema if None.
+    seed
+        With which a release is made, where `release` is a method.
+    candidates, seeds, one_class
+        See `tclose.evaluation.attacks.minimality`; only tried for candidates above 0, and only small tables
+        are worth it.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> frame, schema = tclose.datasets.census(2000, seed=1)
+    >>> found = tclose.attack(frame, schema, "mondrian")
+    >>> found.before.linkage.unique > 0.5, found.after.linkage.unique
+    (True, 0.0)
+    """
+    limits = limits or Limits(schema.k)
+    source = read(df, schema.delimiter, schema.encoding)
+    columns, rows = select_rows(source, schema)
+    table = encode_rows(source, columns, rows, schema)
+    shown = by_value(table, source, columns, schema)
+    everyone = (
+        None
+        if population is None
+        else _Everyone.of(source, rows, read(population, schema.delimiter, schema.encoding), schema)
+    )
+    raw = Classes.of(len(table), (columns[quasi.column] for quasi in schema.quasi)).labels
+    alike = None if everyone is None else crowd_alike(everyone.keys, len(table), raw)
+    before = _expose(shown, raw, limits, alike, unlearned)
+    if release is None:
+        return Attacks(before)
+    method = None if isinstance(release, Release) else find(release)
+    if method is not None:
+        release = anonymize(df, schema, method=method, seed=seed, allow_single_class=True)
+    assert isinstance(release, Release)
+    if len(release.classes) != source.n_rows or (release.classes[rows] < 0).any():
+        raise TableError("The release has other rows than the table. Give the table it was made of.")
+    labels = release.classes[rows]
+    alike = None if everyone is None else crowd_inside(everyone.table, len(table), labels)
+    after = _expose(shown, labels, limits, alike, definetti)
+    if not candidates:
+        return Attacks(before, after)
+    again = minimality(
+        table, Requirement.of(schema, table), method or _method_of(release),
+        seed=release.record.seed, candidates=candidates, seeds=seeds, one_class=one_class,
+    )  # fmt: skip
+    return Attacks(before, after, again)
+
+
+def _expose(
+    table: EncodedTable, labels: Integers, limits: Limits, alike: Integers | None, learner: Learner
+) -> Exposure:
+    """Every attack that needs classes alone; a population has at least the people of the table."""
+    sizes = np.bincount(labels)
+    population = None if alike is None else np.maximum(alike, sizes)
+    rises, sorts, guesses = {}, {}, {}
+    for place, (domain, codes) in enumerate(zip(table.domains, table.codes, strict=True)):
+        tally = Tally.of(labels, codes, domain.size)
+        rises[domain.column] = skewness(tally)
+        sorts[domain.column] = similarity(domain.form, tally, limits.outliers, limits.narrow)
+        guesses[domain.column] = learner(table, labels, place)
+    return Exposure(linkage(sizes, limits.k), reidentification(sizes, population, limits.risk), rises, sorts, guesses)
+
+
+@dataclass(frozen=True, eq=False)
+class _Everyone:
+    """The rows of the table, then those of the population: as places, and as keys of their raw quasi-identifiers."""
+
+    table: EncodedTable
+    keys: Integers
+
+    @classmethod
+    def of(cls, source: Source, rows: Integers, population: Source, schema: Schema) -> _Everyone:
+        absent = [quasi.column for quasi in schema.quasi if quasi.column not in population.names]
+        if absent:
+            raise TableError(
+                f"The population lacks quasi-identifiers: {', '.join(map(repr, absent))}. Add these columns."
+            )
+        joined = []
+        for quasi in schema.quasi:
+            own, others = source.column(quasi.column).gather(rows), population.column(quasi.column)
+            if own.dtype != others.dtype:
+                own, others = own.cast(pl.String), others.cast(pl.String)
+            joined.append(pl.concat([own, others]))
+        alone = replace(schema, sensitive=(), joint=(), keep=(), identifiers=(), unit=None)
+        together = Source.of(pl.DataFrame(joined))
+        columns, chosen = select_rows(together, alone)
+        keys = Classes.of(len(chosen), (columns[quasi.column] for quasi in schema.quasi)).keys
+        return cls(encode_rows(together, columns, chosen, alone), keys)
+
+
+def _method_of(release: Release) -> Algorithm:
+    """The method a release was made by, from its certificate."""
+    told = release.certificate["method"]
+    if told["name"] not in REGISTRY:
+        raise SchemaError(
+            f"'{told['name']}' is not a registered method. Give the method itself in place of the release."
+        )
+    kind: Any = REGISTRY[told["name"]]
+    method: Algorithm = kind(**told["parameters"])
+    return method

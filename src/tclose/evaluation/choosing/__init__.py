@@ -1,0 +1,1 @@
+"""Choosing a method and a t: comparisons, suggestions, and how far from the optimum."""

@@ -1,0 +1,207 @@
+"""compare: methods, thresholds and k on one table, by what is lost, what attackers gain, and time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from tclose.algorithms import Algorithm, find
+from tclose.errors import SchemaError
+from tclose.evaluation.choosing.trials import Gains, Ground, Run, label, with_t
+from tclose.pipeline import Listener
+from tclose.schema.schema import Schema
+from tclose.schema.toml import exact
+from tclose.table.partition import Control
+from tclose.table.source import read
+
+METHODS = ("tight", "mondrian", "sabre-knn", "sabre-ak")
+STOPPED = "It was stopped before its turn came."
+OFTEN = 0.1  # seconds between two looks at whether to stop
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs on one table.
+
+    Attributes
+    ----------
+    rows
+        Of the table.
+    runs
+        Of one method after the other, by k, then by t, in the order asked.
+    before
+        What attackers gain from the table as it stands.
+    jobs
+        How many ran at once: only times of runs by themselves can be compared well.
+    """
+
+    rows: int
+    runs: tuple[Run, ...]
+    before: Gains
+    jobs: int = 1
+
+    @property
+    def done(self) -> tuple[Run, ...]:
+        """The runs that led to a release."""
+        return tuple(run for run in self.runs if run.refused is None)
+
+    @property
+    def frontier(self) -> tuple[Run, ...]:
+        """Those runs that none beats, by rise: in rise of beliefs or in loss, while it is no worse in the other.
+
+        Of two that are alike in both, the first.
+        """
+        best: list[Run] = []
+        for run in sorted(self.done, key=lambda run: (run.gains.rise, run.loss)):
+            if not best or run.loss < best[-1].loss:
+                best.append(run)
+        return tuple(best)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "rows": self.rows,
+            "jobs": self.jobs,
+            "before": asdict(self.before),
+            "runs": [run.as_dict() for run in self.runs],
+            "frontier": [self.runs.index(run) for run in self.frontier],
+        }
+
+    def html(self) -> str:
+        """One page that opens offline, with charts; no value of the table is in it."""
+        from tclose.evaluation.choosing.compare_page import comparison_page
+
+        return comparison_page(self).html()
+
+    def _repr_html_(self) -> str:
+        from tclose.evaluation.choosing.compare_page import comparison_note
+
+        return comparison_note(self).inline()
+
+
+def compare(
+    df: Any,
+    schema: Schema,
+    *,
+    methods: Iterable[str | Algorithm] = METHODS,
+    t: Sequence[object] = (),
+    k: Sequence[int] = (),
+    seed: int = 0,
+    time: float | None = None,
+    queries: int = 1000,
+    jobs: int | None = None,
+    progress: Listener | None = None,
+    control: Control | None = None,
+) -> Comparison:
+    """Run methods at several t and k on a table, and measure what each release would be worth.
+
+    Nothing is released: of every run only measures are kept.
+
+    Parameters
+    ----------
+    df, schema
+        As for `anonymize`.
+    methods
+        Names or algorithm objects; those that cannot promise what the schema asks are told as refused.
+    t
+        For every sensitive attribute and joint that the schema gives a t, one after the other; the schema's own
+        if none is given.
+    k
+        The same for k.
+    seed
+        For the methods and the queries.
+    time
+        Seconds for each run.
+    queries
+        COUNT queries to draw, the same for every run; 0 for none.
+    jobs
+        Runs at once; the number of processors if None. Times are only worth comparing with 1.
+    progress
+        Called with what was last done, None, and the share of runs done.
+    control
+        After `control.end()` running methods come back with what they have, and no other begins.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> frame, schema = tclose.datasets.census(500, seed=1)
+    >>> found = tclose.compare(frame, schema, methods=["mondrian", "sabre-ak"], t=["0.3", "0.5"], queries=100)
+    >>> [(run.method, float(run.t)) for run in found.done]
+    [('mondrian', 0.3), ('mondrian', 0.5), ('sabre-ak', 0.3), ('sabre-ak', 0.5)]
+    """
+    chosen = list(dict.fromkeys(map(find, methods)))
+    if not chosen:
+        raise SchemaError("There is nothing to compare. Name at least one method.")
+    thresholds = dict.fromkeys(exact(each, "compare", "t") for each in t)
+    asked: list[tuple[Fraction | None, Schema]] = [(each, with_t(schema, each)) for each in thresholds]
+    plans = [
+        _Plan(algorithm, given, replace(one, k=size), Control(time))
+        for algorithm in chosen
+        for size in dict.fromkeys(k or (schema.k,))
+        for given, one in asked or [(None, schema)]
+    ]
+    ground = Ground.of(read(df, schema.delimiter, schema.encoding), schema, seed, queries)
+    tell = progress or (lambda stage, loss, done: None)
+    runs: dict[int, Run] = {}
+    jobs = min(jobs or os.cpu_count() or 1, len(plans))
+    with ThreadPoolExecutor(jobs) as pool:
+        tell("begin", None, 0.0)
+        for algorithm in chosen:
+            ground.warm(algorithm, time)
+        before = pool.submit(lambda: ground.before)
+        waiting = [pool.submit(plan.run, ground) for plan in plans]
+        for place in _as_they_end(waiting, plans, control):
+            runs[place] = plans[place].result(waiting[place])
+            tell(f"{len(runs)} of {len(plans)} runs, last {plans[place]}", None, len(runs) / len(plans))
+    return Comparison(len(ground.table), tuple(runs[place] for place in range(len(plans))), before.result(), jobs)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A run to come."""
+
+    algorithm: Algorithm
+    t: Fraction | None
+    schema: Schema
+    control: Control
+
+    def __str__(self) -> str:
+        t = "" if self.t is None else f", t = {float(self.t):g}"
+        return f"{label(self.algorithm)}{t}, k = {self.schema.k}"
+
+    def run(self, ground: Ground) -> Run:
+        """Make it come true; its time begins now."""
+        self.control.begin(self.control.seconds, lambda loss, done: None)
+        return ground.run_or_refuse(self.algorithm, self.schema, self.t, self.control)
+
+    def result(self, future: Future[Run]) -> Run:
+        """What came of it."""
+        try:
+            return future.result()
+        except CancelledError:
+            return Run(label(self.algorithm), self.t, self.schema.k, refused=STOPPED)
+
+
+def _as_they_end(waiting: Sequence[Future[Run]], plans: Sequence[_Plan], control: Control | None) -> Iterator[int]:
+    """The places of runs as they end; if asked to stop, those that run are ended and the others cancelled."""
+    places = {future: place for place, future in enumerate(waiting)}
+    left = set(waiting)
+    try:
+        while left:
+            if control is not None and control.stop:
+                _give_up(waiting, plans)
+            done, left = wait(left, OFTEN)
+            yield from sorted(places[future] for future in done)
+    finally:
+        if left:  # something went wrong: nothing is worth waiting for
+            _give_up(waiting, plans)
+
+
+def _give_up(waiting: Sequence[Future[Run]], plans: Sequence[_Plan]) -> None:
+    for future, plan in zip(waiting, plans, strict=True):
+        if not future.cancel():
+            plan.control.end()

@@ -1,0 +1,194 @@
+"""How far is a method from the least loss that any partition can have?"""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tclose.algorithms import REGISTRY, Algorithm, find
+from tclose.algorithms.capable import check_capable, is_capable
+from tclose.algorithms.requirement import Requirement
+from tclose.errors import MissingExtraError, SchemaError, SizeError, VerificationError
+from tclose.pipeline import Listener, take_in
+from tclose.schema.schema import Schema
+from tclose.table.encode import EncodedTable, encode
+from tclose.table.partition import Control
+
+ROUNDING = 1e-9  # sums of the same terms in another order
+SLACK = 1e-7  # what a bound in floats may be off
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What became of one method.
+
+    Attributes
+    ----------
+    loss
+        Of its partition, which was checked in integers; None if it refused.
+    seconds
+        How long it took.
+    at_least
+        The loss below which no partition can be, if the method proved one.
+    refused
+        Why there is no loss.
+    """
+
+    method: str
+    loss: float | None
+    seconds: float
+    at_least: float | None = None
+    refused: str | None = None
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Methods beside the optimum.
+
+    Attributes
+    ----------
+    rows, cells
+        Of the table; `cells` are those of its quasi-identifiers, None unless the recoding is suppression.
+    entries
+        One a method, the least loss first, those that refused last.
+    """
+
+    rows: int
+    cells: int | None
+    entries: tuple[Entry, ...]
+
+    @property
+    def at_least(self) -> float:
+        """The highest loss that is proven to be below all partitions."""
+        return max(entry.at_least for entry in self.entries if entry.at_least is not None)
+
+    @property
+    def is_optimum(self) -> bool:
+        """Whether some method reached that bound, which is then the optimum."""
+        return min(entry.loss for entry in self.entries if entry.loss is not None) <= self.at_least + ROUNDING
+
+    def above(self, entry: Entry) -> float | None:
+        """By what share a loss lies above the bound; None where that is 0 and the loss is not."""
+        if entry.loss is None or (self.at_least <= ROUNDING < entry.loss):
+            return None
+        return max(entry.loss - self.at_least, 0.0) / max(self.at_least, ROUNDING)
+
+    def hidden(self, loss: float) -> int | None:
+        """A loss as the number of suppressed cells."""
+        return None if self.cells is None else round(loss * self.cells)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        methods = {
+            entry.method: {"refused": entry.refused, "seconds": entry.seconds}
+            if entry.loss is None
+            else {
+                "loss": entry.loss,
+                "suppressed_cells": self.hidden(entry.loss),
+                "above": self.above(entry),
+                "loss_at_least": entry.at_least,
+                "seconds": entry.seconds,
+            }
+            for entry in self.entries
+        }
+        bound = {"loss_at_least": self.at_least, "cells_at_least": self.hidden(self.at_least)}
+        return {"rows": self.rows, **bound, "is_optimum": self.is_optimum, "methods": methods}
+
+
+def gap(
+    df: Any,
+    schema: Schema | None = None,
+    *,
+    methods: Iterable[str | Algorithm] | None = None,
+    seed: int = 0,
+    time: float = 60.0,
+    progress: Listener | None = None,
+    **keys: Any,
+) -> Gap:
+    """The loss of methods on a small table, beside the optimum or a bound that is proven to lie below it.
+
+    Parameters
+    ----------
+    df, schema, keys
+        As for `anonymize`.
+    methods
+        Those to measure; all that can promise what the schema asks, if None. The methods that prove
+        a bound are always run.
+    seed
+        For every method's random choices.
+    time
+        Seconds for each method.
+    progress
+        Called with the method's name, its loss so far and the share done.
+
+    Raises
+    ------
+    SizeError
+        The table is too large for any method that proves a bound.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> hard = tclose.datasets.hard.planted_bisection(8, 3, seed=1)
+    >>> found = tclose.gap(hard.frame, hard.schema, methods=["mondrian"])
+    >>> found.is_optimum, found.hidden(found.at_least) == hard.optimum
+    (True, True)
+    """
+    schema, source = take_in(df, schema, keys)
+    table = encode(source, schema)
+    requirement = Requirement.of(schema, table)
+    requirement.check_whole(table)
+    tell = progress or (lambda stage, loss, done: None)
+    entries = []
+    for algorithm in _chosen(schema, methods):
+        control = Control()
+        control.begin(time, lambda loss, done, name=algorithm.name: tell(name, loss, done))  # type: ignore[misc]
+        tell(algorithm.name, None, None)
+        entries.append(_entry(algorithm, table, requirement, seed, control))
+    if all(entry.at_least is None for entry in entries):
+        reasons = " ".join(entry.refused for entry in entries if entry.refused)
+        raise SizeError(f"No method proves a bound for this table, so there is nothing to compare with. {reasons}")
+    cells = len(table) * len(table.axes) if schema.recode == "suppress" else None
+    entries.sort(key=lambda entry: (entry.loss is None, entry.loss or 0.0))
+    found = Gap(len(table), cells, tuple(entries))
+    _check_bounds(found)
+    return found
+
+
+def _chosen(schema: Schema, methods: Iterable[str | Algorithm] | None) -> list[Algorithm]:
+    """The methods to run: of those not asked for by name, only such as can promise what the schema asks."""
+    asked = [find(method) for method in methods or ()]
+    for algorithm in asked:
+        check_capable(algorithm, schema)
+    names = {algorithm.name for algorithm in asked}
+    if len(names) < len(asked):
+        raise SchemaError("Give each method once: a table of gaps has a line a name.")
+    others = [kind() for name, kind in REGISTRY.items() if name not in names and (methods is None or kind.small_only)]
+    chosen = asked + [algorithm for algorithm in others if is_capable(algorithm, schema)]
+    return sorted(chosen, key=lambda algorithm: not algorithm.small_only)  # those first that may prove an optimum
+
+
+def _check_bounds(found: Gap) -> None:
+    """No partition may lose less than is proven possible: else a proof is wrong."""
+    least = min(entry.loss for entry in found.entries if entry.loss is not None)
+    for entry in found.entries:
+        if entry.at_least is not None and entry.at_least > least + SLACK:
+            raise VerificationError(
+                f"'{entry.method}' claims that no partition loses less than {entry.at_least:.6f}, and one does."
+            )
+
+
+def _entry(algorithm: Algorithm, table: EncodedTable, requirement: Requirement, seed: int, control: Control) -> Entry:
+    started = clock.perf_counter()
+    try:
+        partition = algorithm.partition(table, requirement, rng=np.random.default_rng(seed), control=control)
+    except (SchemaError, SizeError, MissingExtraError) as error:
+        return Entry(algorithm.name, None, clock.perf_counter() - started, refused=str(error))
+    seconds = clock.perf_counter() - started
+    if not requirement.holds_in_all(table, partition.labels):
+        raise VerificationError(f"'{algorithm.name}' returned classes that break the requirement.")
+    return Entry(algorithm.name, table.loss(partition.labels), seconds, partition.facts.get("loss_at_least"))

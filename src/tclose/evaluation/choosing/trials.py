@@ -1,0 +1,305 @@
+"""Runs of methods on one table, and what the release of each would be worth to an attacker and to an analyst."""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, fields, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.algorithms import Algorithm
+from tclose.algorithms.capable import check_capable
+from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.shared.starts import or_start
+from tclose.distances import Product
+from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError, TcloseError, VerificationError
+from tclose.evaluation.attacks.attacked_values import by_value
+from tclose.evaluation.attacks.definetti import Learner, definetti, unlearned
+from tclose.evaluation.attacks.reidentification import reidentification
+from tclose.evaluation.attacks.shown_boxes import Boxes, shown_classes
+from tclose.evaluation.attacks.skewness import skewness
+from tclose.evaluation.utility.queries import query_error
+from tclose.evaluation.utility.reading_back import Released
+from tclose.schema.schema import Schema
+from tclose.schema.toml import exact
+from tclose.table.class_distances import class_distances
+from tclose.table.classes import Classes, Tally
+from tclose.table.coded import CodedColumn
+from tclose.table.encode import EncodedTable, encode_rows, select_rows
+from tclose.table.joint_distances import joint_distances
+from tclose.table.partition import Control, Partition
+from tclose.table.source import Source
+from tclose.verification.verify import keep_failure
+
+Integers = NDArray[np.int64]
+WARM_ROWS, WARM_SECONDS = 100, 20.0
+REFUSALS = (SchemaError, SizeError, InfeasibleError, MissingExtraError)
+ONE_CLASS = "Only one class holding the whole table was found, which is useless."
+
+
+@dataclass(frozen=True)
+class Gains:
+    """What attackers gain.
+
+    Attributes
+    ----------
+    rise
+        The largest rise, in any class, of the belief in a sensitive value: its share there minus that in the table.
+    guess
+        How much more often the better of two learners guesses the sensitive value of a row than whoever
+        always says the most frequent one (`attacks.definetti`); the largest over the attributes.
+    risk
+        The largest chance that a row is given its person: one over the rows of its class.
+    """
+
+    rise: float
+    guess: float
+    risk: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method at one t and k.
+
+    Attributes
+    ----------
+    method, t, k
+        What was run; t is that of every sensitive attribute that has one, None if each has its own from the schema.
+    refused
+        Why there is nothing else; None if there is.
+    loss, query_error
+        The general loss metric, and the median relative error of COUNT queries (None without queries, or if every
+        answer is 0).
+    reached
+        By sensitive attribute and joint, the largest distance of a class.
+    classes, sizes
+        How many, and their sizes: least, lower quartile, median, upper quartile, largest.
+    gains
+        What attackers gain.
+    seconds
+        Of the method alone.
+    stopped_early
+        Whether its time was up.
+    """
+
+    method: str
+    t: Fraction | None
+    k: int
+    refused: str | None = None
+    loss: float = math.nan
+    query_error: float | None = None
+    reached: Mapping[str, float] | None = None
+    classes: int = 0
+    sizes: tuple[int, ...] = ()
+    gains: Gains = Gains(math.nan, math.nan, math.nan)
+    seconds: float = math.nan
+    stopped_early: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        told = asdict(self) | {"t": None if self.t is None else {"exact": str(self.t), "value": float(self.t)}}
+        if self.refused is not None:
+            return {name: told[name] for name in ("method", "t", "k", "refused")}
+        del told["refused"]
+        return {**told, "sizes": list(self.sizes)}
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """A table on which methods are run: as arrays, made once.
+
+    Attributes
+    ----------
+    source, schema
+        The table and its schema, whose t and k runs may change.
+    columns
+        Its quasi-identifiers and sensitive attributes as they are.
+    table
+        The same as arrays.
+    attacked
+        The same as attackers see it: `attacks.values`.
+    seed
+        For methods and queries.
+    queries
+        How many COUNT queries are asked; 0 for none.
+    """
+
+    source: Source
+    schema: Schema
+    columns: Mapping[str, CodedColumn]
+    table: EncodedTable
+    attacked: EncodedTable
+    seed: int
+    queries: int
+
+    @classmethod
+    def of(cls, source: Source, schema: Schema, seed: int, queries: int) -> Ground:
+        """Read the table once for all runs."""
+        columns, rows = select_rows(source, schema)
+        table = encode_rows(source, columns, rows, schema)
+        return cls(source, schema, columns, table, by_value(table, source, columns, schema), seed, queries)
+
+    @cached_property
+    def before(self) -> Gains:
+        """What attackers gain from the table as it stands."""
+        names = (self.columns[quasi.column] for quasi in self.schema.quasi)
+        return gains(self.attacked, Classes.of(len(self.table), names).labels, unlearned)
+
+    def warm(self, algorithm: Algorithm, seconds: float | None) -> None:
+        """Run it on some rows, so that a measured time is that of the method and not of loading it."""
+        some = self.table.take(np.arange(min(WARM_ROWS, len(self.table))))
+        try:
+            check_capable(algorithm, self.schema)
+            asked = Requirement.of(self.schema, some)
+            limit = WARM_SECONDS if seconds is None else min(seconds, WARM_SECONDS)
+            algorithm.partition(some, asked, rng=np.random.default_rng(0), control=Control(limit))
+        except TcloseError:
+            return  # the run itself will tell
+
+    def run(
+        self,
+        algorithm: Algorithm,
+        schema: Schema,
+        t: Fraction | None,
+        control: Control,
+        known: Partition | None = None,
+    ) -> tuple[Run, Partition]:
+        """One run; raises what the method raises where it refuses. What is known is taken if it loses no more."""
+        check_capable(algorithm, schema)
+        requirement = Requirement.of(schema, self.table)
+        rng = np.random.default_rng(self.seed)
+        began = clock.perf_counter()
+        partition = algorithm.partition(self.table, requirement, rng=rng, control=control)
+        seconds = clock.perf_counter() - began
+        if not requirement.holds_in_all(self.table, partition.labels):
+            raise VerificationError(f"'{algorithm.name}' returned classes that break the requirement.")
+        partition = or_start(partition, self.table.loss(partition.labels), known, self.table, requirement)
+        labels = shown_classes(self.table, partition.labels)
+        if failure := self._keep_failure(labels, schema):
+            asked = "" if t is None else f" at t = {float(t):g}"
+            raise InfeasibleError(f"The classes found{asked} cannot be released: {failure}.")
+        sizes = np.bincount(labels)
+        run = Run(
+            label(algorithm), t, schema.k,
+            loss=self.table.loss(partition.labels),
+            query_error=self._query_error(labels),
+            reached=self._reached(labels),
+            classes=len(sizes),
+            sizes=tuple(int(size) for size in np.quantile(sizes, [0, 0.25, 0.5, 0.75, 1], method="nearest")),
+            gains=gains(self.attacked, labels),
+            seconds=seconds,
+            stopped_early=bool(partition.facts.get("stopped_early")),
+        )  # fmt: skip
+        return run, partition
+
+    def run_or_refuse(self, algorithm: Algorithm, schema: Schema, t: Fraction | None, control: Control) -> Run:
+        """One run; where no release can be made, why."""
+        try:
+            run, _ = self.run(algorithm, schema, t, control)
+        except REFUSALS as error:
+            return Run(label(algorithm), t, schema.k, refused=str(error))
+        if run.classes == 1 and run.loss > 0:
+            return Run(label(algorithm), t, schema.k, refused=ONE_CLASS)
+        return run
+
+    def _keep_failure(self, labels: Integers, schema: Schema) -> str | None:
+        """See `verify`; labels are those of classes as they are shown."""
+        classes = CodedColumn(pl.Series("class", np.arange(int(labels.max()) + 1)), labels)
+        kept = (CodedColumn.of(self.source.column(name).gather(self.table.rows)) for name in schema.keep)
+        return keep_failure(len(self.table), chain([classes], kept), schema)
+
+    def _query_error(self, labels: Integers) -> float | None:
+        if not self.queries:
+            return None
+        boxes = Boxes.of(self.table, labels)
+        spans = [(low.copy(), high.copy()) for low, high in zip(boxes.lows.T, boxes.highs.T, strict=True)]
+        codes = self.table.codes[: len(self.schema.sensitive)]
+        found = query_error(
+            Released(self.schema, self.table, labels, spans, codes, self.source, self.source, True),
+            self.queries,
+            seed=self.seed,
+        )
+        return found.median if found.answered else None
+
+    def _reached(self, labels: Integers) -> dict[str, float]:
+        """The largest distance of a class, as the verifier measures it."""
+        parts = {
+            domain.column: (domain, codes) for domain, codes in zip(self.table.domains, self.table.codes, strict=True)
+        }
+        reached = {}
+        for name, (domain, codes) in parts.items():
+            if not isinstance(domain.form, Product):
+                reached[name] = float(class_distances(domain.form, Tally.of(labels, codes, domain.size)).largest())
+        for joint in self.schema.joint:
+            found = joint_distances(joint, [parts[column] for column in joint.columns], labels)
+            reached[joint.name] = float(found.largest())
+        return reached
+
+
+def gains(table: EncodedTable, labels: Integers, learner: Learner = definetti) -> Gains:
+    """What attackers gain from classes 0, 1, 2, ... of a table; nothing without sensitive attributes but the risk.
+
+    A learner that is worse than whoever says the most frequent value gains 0.
+    """
+    rises, guesses = [0.0], [0.0]
+    for place, (domain, codes) in enumerate(zip(table.domains, table.codes, strict=True)):
+        rises.append(skewness(Tally.of(labels, codes, domain.size)).worst_rise)
+        found = learner(table, labels, place)
+        guesses.append(max(found.right, found.right_with_rows) - found.of_table)
+    return Gains(max(rises), max(guesses), reidentification(np.bincount(labels)).prosecutor.largest)
+
+
+def label(algorithm: Algorithm) -> str:
+    """Its name, with the options that are not at their default.
+
+    Examples
+    --------
+    >>> from tclose.algorithms.tight.tight import Tight
+    >>> label(Tight()), label(Tight("fast"))
+    ('tight', 'tight effort=fast')
+    """
+    told = [
+        f"{field.name}={value}"
+        for field in fields(algorithm)  # type: ignore[arg-type]
+        if (value := getattr(algorithm, field.name)) != field.default or field.default is MISSING
+    ]
+    return " ".join([algorithm.name, *told])
+
+
+def with_t(schema: Schema, t: object, column: str | None = None) -> Schema:
+    """The schema with this t for every sensitive attribute and joint that has one, or for one of them alone.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> schema = tclose.datasets.census(100, seed=1)[1]
+    >>> with_t(schema, "0.35").sensitive[0].t
+    Fraction(7, 20)
+    """
+    value = exact(t, "compare", "t")
+    known = {each.column for each in schema.sensitive} | {each.name for each in schema.joint}
+    if column is not None and column not in known:
+        raise SchemaError(
+            f"'{column}' is no sensitive attribute and no joint of the schema. Use one of: {_all(known)}."
+        )
+    having = {each.column for each in schema.sensitive if each.t is not None} | {each.name for each in schema.joint}
+    chosen = having if column is None else {column}
+    if not chosen:
+        raise SchemaError("No sensitive attribute of the schema has a t, so there is none to change. Give one a t.")
+    return replace(
+        schema,
+        sensitive=tuple(replace(each, t=value) if each.column in chosen else each for each in schema.sensitive),
+        joint=tuple(replace(each, t=value) if each.name in chosen else each for each in schema.joint),
+    )
+
+
+def _all(names: set[str]) -> str:
+    return ", ".join(f"'{name}'" for name in sorted(names))

@@ -1,0 +1,1 @@
+"""A report to give along with a release."""

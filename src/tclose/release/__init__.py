@@ -1,0 +1,1 @@
+"""The only way out: recoding, certificates, records and atomic writing."""

@@ -1,0 +1,154 @@
+"""From a partition to released columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.errors import TableError
+from tclose.schema.columns import Quasi, Sensitive
+from tclose.schema.decimals import text
+from tclose.schema.schema import Schema
+from tclose.table.axes import Axis, SpanAxis, TreeAxis
+from tclose.table.coded import FEW, CodedColumn, as_enum
+from tclose.table.encode import EncodedTable, Spans
+from tclose.table.partition import Partition
+from tclose.table.reading import float_texts, type_name
+from tclose.table.source import Source
+
+Places = NDArray[np.int32]
+Span = tuple[Places, Places]
+
+
+def recode(
+    table: EncodedTable,
+    partition: Partition,
+    source: Source,
+    columns: Mapping[str, CodedColumn],
+    schema: Schema,
+    spans: Spans | None = None,
+    texts: bool = False,
+) -> pl.DataFrame:
+    """All released columns, one row a row of `table`, in its order; text as Enum, which is a few bytes a row.
+
+    Parameters
+    ----------
+    table
+        The encoded rows.
+    partition
+        Their classes.
+    source
+        Where they came from: it gives the order of columns, and those that are kept.
+    columns
+        The quasi-identifiers and sensitive attributes of the same rows.
+    schema
+        What becomes of each column.
+    spans
+        Those of the classes, where they are known already.
+    texts
+        Leave quasi-identifiers as text: sooner done where rows are few.
+    """
+    spans = spans or table.spans(partition.labels, partition.n_classes)
+    by_column: dict[str, list[int]] = {}
+    for place, axis in enumerate(table.axes):
+        by_column.setdefault(axis.column, []).append(place)
+    quasi = {column.column: column for column in schema.quasi}
+    released: list[pl.Series] = []
+    roles = schema.columns
+    sensitive = {column.column: column for column in schema.sensitive}
+    for name in source.names:
+        role = roles[name]
+        if role == "quasi":
+            places = by_column[name]
+            axes, covers = [table.axes[p] for p in places], [spans[p] for p in places]
+            of_classes = _publish(quasi[name], axes, covers, partition, table.places[places[0]], texts)
+            released += [(column if texts else as_enum(column)).gather(partition.labels) for column in of_classes]
+        elif role == "sensitive":
+            values = _as_text(columns[name].values, sensitive[name])
+            released.append(_own(values).gather(columns[name].codes))
+        elif role == "keep":
+            released.append(_own(source.column(name).gather(table.rows)))
+    return pl.DataFrame(released)
+
+
+def _as_text(values: pl.Series, sensitive: Sensitive) -> pl.Series:
+    """Where the domain is made of texts, a float is released as its text: 1, not 1.0."""
+    named = sensitive.order is not None or sensitive.hierarchy is not None or sensitive.matrix is not None
+    return float_texts(values) if named and values.dtype.is_float() else values
+
+
+def _own(column: pl.Series) -> pl.Series:
+    """The column in memory of its own, which holds nothing but released values, and them in no telling order."""
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        raise TableError(f"Column '{column.name}' is of type {type_name(column)}. Flatten it before it is released.")
+    if column.dtype == pl.Binary:
+        coded = CodedColumn.of(column)
+        return pl.Series(column.name, coded.values.to_list(), dtype=pl.Binary).gather(coded.codes)
+    categories = column.dtype in (pl.Categorical, pl.Enum)
+    return as_enum(column.cast(pl.String) if categories else column)
+
+
+def _publish(
+    quasi: Quasi, axes: list[Axis], spans: list[Span], partition: Partition, places: Places, texts: bool
+) -> list[pl.Series]:
+    """The released values of one quasi-identifier, one a class."""
+    axis, span = axes[0], spans[0]
+    if isinstance(axis, TreeAxis) and axis.position is not None:
+        digits = [_by_class(each, cover, texts) for each, cover in zip(axes, spans, strict=True)]
+        return [pl.select(pl.concat_str(digits)).to_series().alias(quasi.column)]
+    if isinstance(axis, SpanAxis) and quasi.publish == "bounds":
+        low, high, back = _distinct(span)
+        ends = axis.bounds(low, high)
+        return [
+            _numbers(pl.Series(name, end, dtype=pl.String), axis).gather(back)
+            for name, end in zip(quasi.released, ends, strict=True)
+        ]
+    if isinstance(axis, SpanAxis) and quasi.publish == "mean":
+        return [_numbers(pl.Series(quasi.column, _means(axis, span, partition, places), dtype=pl.String), axis)]
+    return [_by_class(axis, span, texts).alias(quasi.column)]
+
+
+def _by_class(axis: Axis, span: Span, texts: bool) -> pl.Series:
+    low, high, back = _distinct(span)
+    labels = pl.Series(axis.labels(low, high), dtype=pl.String)
+    return (labels if texts else as_enum(labels)).gather(back)
+
+
+def _distinct(span: Span) -> tuple[Places, Places, NDArray[Any]]:
+    """The distinct spans, so that each label is made once, and which of them each class has."""
+    low, high = span
+    width = int(high.max()) + 1
+    pairs = low.astype(np.int64) * width + high
+    if len(pairs) <= FEW:
+        distinct, back = np.unique(pairs, return_inverse=True)
+    else:
+        coded = CodedColumn.of(pl.Series(pairs))
+        distinct, back = coded.values.to_numpy(), coded.codes
+    return (distinct // width).astype(np.int32), (distinct % width).astype(np.int32), back
+
+
+def _means(axis: SpanAxis, span: Span, partition: Partition, places: Places) -> list[str | None]:
+    """The mean of each class, to two decimals more than the values have."""
+    last = len(axis.numbers)
+    numbers = np.append(axis.numbers, 0)[places].astype(np.float64)
+    sums = np.bincount(partition.labels, weights=numbers, minlength=partition.n_classes)
+    sizes = np.bincount(partition.labels, minlength=partition.n_classes)
+    means = np.rint(sums / sizes * 100).astype(np.int64)
+    return [
+        (None if low == high else "*") if high == last else text(mean, axis.decimals + 2)
+        for low, high, mean in zip(span[0].tolist(), span[1].tolist(), means.tolist(), strict=True)
+    ]
+
+
+def _numbers(column: pl.Series, axis: SpanAxis) -> pl.Series:
+    """As numbers (or dates), if every entry is one."""
+    if axis.dates:
+        typed = column.str.to_date("%Y-%m-%d", strict=False)
+    else:
+        whole = not column.str.contains(".", literal=True).any()
+        typed = column.cast(pl.Int64 if whole else pl.Float64, strict=False)
+    return typed if typed.null_count() == column.null_count() else column

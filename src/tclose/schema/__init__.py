@@ -1,0 +1,1 @@
+"""What each column is, and what is promised."""

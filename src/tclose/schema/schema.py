@@ -1,0 +1,181 @@
+"""Schema: what each column of a table is, and what is promised about its release.
+
+All checks that need no row happen here, so that a wrong schema never costs a pass over the data.
+Its columns are in `schema_columns`; reading and writing the TOML form is in `schema_toml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+import tomli_w
+
+from tclose.errors import SchemaError
+from tclose.schema.columns import Joint, Quasi, Sensitive, is_whole
+from tclose.schema.toml import column_as_dict, parse, read_toml
+
+RECODINGS = ("generalize", "suppress")
+POLICIES = ("category", "drop", "error")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Roles, kinds and promises for the columns of a table.
+
+    Make one with `load` or `from_dict`.
+
+    Examples
+    --------
+    >>> schema = Schema.from_dict({
+    ...     "k": 5,
+    ...     "quasi": {"age": {"kind": "numeric", "step": 5}, "zip": {"kind": "text"}},
+    ...     "sensitive": {"disease": {"distance": "equal", "t": 0.2}},
+    ... })
+    >>> schema.sensitive[0].t
+    Fraction(1, 5)
+    """
+
+    k: int
+    quasi: tuple[Quasi, ...]
+    sensitive: tuple[Sensitive, ...] = ()
+    joint: tuple[Joint, ...] = ()
+    recode: Literal["generalize", "suppress"] = "generalize"
+    missing: Literal["category", "drop", "error"] | None = None
+    missing_values: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    keep_unchecked: bool = False
+    unit: str | None = None
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        problems = [*self._wrong_keys(), *self._wrong_roles(), *self._wrong_joints()]
+        if problems:
+            raise SchemaError("\n".join(problems))
+
+    def _wrong_keys(self) -> Iterator[str]:
+        if not is_whole(self.k) or self.k < 1:
+            yield "k must be a whole number from 1 up."
+        if not self.quasi:
+            yield "There is no quasi-identifier. Name at least one: [quasi.age]."
+        if self.recode not in RECODINGS:
+            yield f"recode must be one of {', '.join(RECODINGS)}."
+        if self.missing not in (None, *POLICIES):
+            yield f"missing must be one of {', '.join(POLICIES)}."
+        if len(self.delimiter) != 1 or ord(self.delimiter) > 127 or self.delimiter in '"\r\n':
+            yield "delimiter must be one plain character, such as ',' or ';'."
+        if self.decimal not in (".", ",") or self.decimal == self.delimiter:
+            yield "decimal must be '.' or ',', and not the delimiter."
+        try:
+            "".encode(self.encoding)
+        except (LookupError, ValueError):
+            yield "encoding is not known to Python. Use utf-8, latin-1, cp1252 or another."
+        for quasi in self.quasi if self.recode == "suppress" else ():
+            if quasi.publish != "interval" or any(limit is not None for limit in (quasi.step, quasi.bottom, quasi.top)):
+                yield (
+                    f'[quasi.{quasi.column}]: recode = "suppress" keeps a value or hides it; '
+                    "it takes no publish, step, bottom or top."
+                )
+
+    def _wrong_roles(self) -> Iterator[str]:
+        roles: dict[str, str] = {}
+        named = [(column, "identifiers") for column in self.identifiers]
+        named += [(column, "keep") for column in self.keep]
+        named += [(self.unit, "unit")] if self.unit is not None else []
+        named += [(quasi.column, "quasi") for quasi in self.quasi]
+        named += [(sensitive.column, "sensitive") for sensitive in self.sensitive]
+        for column, role in named:
+            if column in roles:
+                yield f"Column '{column}' is named under both {roles[column]} and {role}. Give it one role."
+            roles[column] = role
+        made = [name for quasi in self.quasi for name in quasi.released if name != quasi.column]
+        for name in made:
+            if name in roles or made.count(name) > 1:
+                yield f"publish = \"bounds\" would make a second column '{name}'. Rename one."
+
+    def _wrong_joints(self) -> Iterator[str]:
+        distances = {sensitive.column: sensitive.distance for sensitive in self.sensitive}
+        taken = {*self.columns, *self.released_quasi}
+        for joint in self.joint:
+            where = f"[joint.{joint.name}]"
+            if joint.name in taken:
+                yield f"{where}: a column or another joint has this name too. Rename it."
+            taken.add(joint.name)
+            for column in joint.columns:
+                if column not in distances:
+                    yield f"{where}: '{column}' is not a sensitive attribute. Name it as [sensitive.{column}] first."
+                elif distances[column] == "matrix":
+                    yield (
+                        f"{where}: '{column}' has distance matrix, which is not exact, and a joint is decided exactly. "
+                        "Give it another distance, or leave it out."
+                    )
+
+    @classmethod
+    def load(cls, path: Path | str) -> Schema:
+        """Read a schema from TOML; paths in it are relative to it."""
+        return cls.from_dict(read_toml(Path(path)), Path(path).parent)
+
+    @classmethod
+    def from_dict(cls, keys: Mapping[str, Any], base: Path | str = ".") -> Schema:
+        """Build from the keys a TOML schema has; paths are relative to `base`."""
+        arguments, problems = parse(keys, Path(base), [field.name for field in fields(cls)])
+        try:
+            schema = cls(**arguments)
+        except SchemaError as error:
+            problems += str(error).split("\n")
+        if len(problems) == 1:
+            raise SchemaError(f"Schema: {problems[0]}")
+        if problems:
+            listed = "\n".join(f"- {problem}" for problem in problems)
+            raise SchemaError(f"The schema has several problems:\n{listed}")
+        return schema
+
+    def as_dict(self, base: Path | str = ".") -> dict[str, Any]:
+        """The keys of its TOML form, without those at their default; paths are made relative to `base`."""
+        keys: dict[str, Any] = {"k": self.k}
+        for field in fields(self)[4:]:
+            given = getattr(self, field.name)
+            if given != field.default:
+                keys[field.name] = list(given) if isinstance(given, tuple) else given
+        keys["quasi"] = {quasi.column: column_as_dict(quasi, Path(base)) for quasi in self.quasi}
+        keys["sensitive"] = {each.column: column_as_dict(each, Path(base)) for each in self.sensitive}
+        if self.joint:
+            keys["joint"] = {each.name: column_as_dict(each, Path(base)) for each in self.joint}
+        return keys
+
+    def to_toml(self, base: Path | str = ".") -> str:
+        """Its TOML form as text."""
+        return tomli_w.dumps(self.as_dict(base))
+
+    def save(self, path: Path | str) -> None:
+        """Write its TOML form; hierarchies read from files stay where they are."""
+        Path(path).write_text(self.to_toml(Path(path).parent), encoding="utf-8")
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The role of each column of the table."""
+        roles = dict.fromkeys(self.identifiers, "identifier") | dict.fromkeys(self.keep, "keep")
+        roles |= {self.unit: "unit"} if self.unit is not None else {}
+        roles |= {quasi.column: "quasi" for quasi in self.quasi}
+        return roles | {sensitive.column: "sensitive" for sensitive in self.sensitive}
+
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """The sensitive attributes of which neither t nor l is asked, alone or in a joint."""
+        joined = {column for joint in self.joint for column in joint.columns}
+        return tuple(s.column for s in self.sensitive if s.t is None and s.l is None and s.column not in joined)
+
+    @property
+    def without_levels(self) -> tuple[str, ...]:
+        """The quasi-identifiers that a method which climbs hierarchies cannot take; a hidden cell needs none."""
+        return tuple(q.column for q in self.quasi if not q.has_levels and self.recode != "suppress")
+
+    @property
+    def released_quasi(self) -> tuple[str, ...]:
+        """The columns its quasi-identifiers become in a release."""
+        return tuple(name for quasi in self.quasi for name in quasi.released)

@@ -1,0 +1,70 @@
+"""What a stream can promise: settled before any row is read."""
+
+from __future__ import annotations
+
+from math import prod
+
+from tclose.algorithms import Algorithm
+from tclose.errors import SchemaError
+from tclose.schema.columns import Sensitive
+from tclose.schema.schema import Schema
+from tclose.table.joint_codes import MOST
+
+
+def check_sizes(schema: Schema, window: int, step: int) -> None:
+    """Refuse a window that is no multiple of its step, or a step of fewer than k rows."""
+    if step < 1 or window < 1 or window % step:
+        raise SchemaError(
+            f"The window has {window} rows and advances by {step}. It must be a multiple of its step, both above 0."
+        )
+    if step < schema.k:
+        raise SchemaError(f"The window advances by {step} rows, and k = {schema.k} asks for more. Take a longer step.")
+
+
+def check_method(algorithm: Algorithm) -> None:
+    """Refuse a method that ends by the clock: run again, it would form other classes of the same rows."""
+    if getattr(algorithm, "seconds", 0):
+        raise SchemaError(
+            f"'{algorithm.name}' ends after some seconds, so that a replay of a stream could give other classes, and "
+            "two generalizations of a row tell more than one. Use another method."
+        )
+
+
+def check_schema(schema: Schema) -> None:
+    """Refuse what could only be kept over a whole table."""
+    if schema.unit is not None:
+        raise SchemaError(
+            "A stream does not know whether a unit will have further rows. Take `unit` out, and see to it that every "
+            "unit has one row, or know that a class of k rows may be fewer than k units."
+        )
+    if schema.keep and not schema.keep_unchecked:
+        raise SchemaError(
+            "Classes of a stream are formed without regard to `keep`, so that with its columns groups may be smaller "
+            "than k. Make them quasi-identifiers, leave them out, or set keep_unchecked = true."
+        )
+    by_name = {sensitive.column: sensitive for sensitive in schema.sensitive}
+    for joint in schema.joint:
+        sizes = [_declared_size(by_name[column]) for column in joint.columns]
+        open_ones = [column for column, size in zip(joint.columns, sizes, strict=True) if size is None]
+        if open_ones:
+            raise SchemaError(
+                f"[joint.{joint.name}]: a window of a stream may bring any number of values in "
+                f"{', '.join(map(repr, open_ones))}, and a joint takes {MOST} combinations at most. Give them an "
+                "`order`, `bins`, `edges` or a hierarchy."
+            )
+        if (combinations := prod(size or 1 for size in sizes)) > MOST:
+            raise SchemaError(
+                f"[joint.{joint.name}]: its columns have up to {combinations:,} combinations, and a joint takes {MOST} "
+                "at most. Take fewer values or columns."
+            )
+
+
+def _declared_size(sensitive: Sensitive) -> int | None:
+    """How many values it can have, missing included; None if the schema does not say."""
+    if sensitive.hierarchy is not None:
+        return len(sensitive.hierarchy.leaves) + 1
+    if sensitive.order is not None:
+        return len(sensitive.order) + 1
+    if sensitive.edges is not None:
+        return len(sensitive.edges) + 2
+    return None if sensitive.bins is None else sensitive.bins + 1

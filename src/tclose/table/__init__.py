@@ -1,0 +1,1 @@
+"""From any dataframe or file to arrays."""

@@ -1,0 +1,277 @@
+"""From a dataframe to arrays: the only way in.
+
+Every column is read by its role and kind alone, one at a time: quasi-identifiers become places
+on axes, sensitive attributes codes into their domains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distances import Form
+from tclose.errors import TableError
+from tclose.schema.schema import Schema
+from tclose.table.axes import Axis, SpanAxis, TreeAxis
+from tclose.table.coded import CodedColumn
+from tclose.table.joint_codes import build_joint
+from tclose.table.quasi import build_axes
+from tclose.table.reading import Reader, clean, code
+from tclose.table.sensitive import build_domain
+from tclose.table.source import Source
+
+if TYPE_CHECKING:
+    from tclose.kernels.costs import Costs
+
+Spans = list[tuple[NDArray[np.int32], NDArray[np.int32]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The values a sensitive attribute, or a joint of several, can have, and the distance between them.
+
+    Attributes
+    ----------
+    column
+        Its name.
+    form
+        The distance over codes 0 to size - 1.
+    missing
+        Whether the last code stands for missing values.
+    """
+
+    column: str
+    form: Form
+    missing: bool
+
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return self.form.size
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTable:
+    """The rows as arrays.
+
+    Attributes
+    ----------
+    axes
+        One a quasi-identifier (several for kind digits).
+    places
+        For each axis, the place of every row.
+    domains
+        One a sensitive attribute, then one a joint.
+    codes
+        For each domain, the code of every row.
+    rows
+        The row of the input each row came from; dropped ones are missing from it.
+    """
+
+    axes: tuple[Axis, ...]
+    places: tuple[NDArray[np.int32], ...] = field(repr=False)
+    domains: tuple[Domain, ...]
+    codes: tuple[NDArray[np.int32], ...] = field(repr=False)
+    rows: NDArray[np.int64] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, rows: NDArray[np.int64]) -> EncodedTable:
+        """Some of the rows, over the same axes and domains."""
+        return replace(
+            self,
+            places=tuple(places[rows] for places in self.places),
+            codes=tuple(codes[rows] for codes in self.codes),
+            rows=self.rows[rows],
+        )
+
+    def spans(self, labels: NDArray[np.int64], n_classes: int) -> Spans:
+        """For each axis, the lowest and highest place of every class."""
+        spans = []
+        for axis, places in zip(self.axes, self.places, strict=True):
+            low, high = np.full(n_classes, axis.size, np.int32), np.full(n_classes, -1, np.int32)
+            np.minimum.at(low, labels, places)
+            np.maximum.at(high, labels, places)
+            spans.append((low, high))
+        return spans
+
+    def loss(self, labels: NDArray[np.int64], spans: Spans | None = None) -> float:
+        """The general loss metric of 004 section 3.2 of a partition with labels 0, 1, 2, ...
+
+        `spans` are those of its classes, where they are known already.
+        """
+        sizes = np.bincount(labels)
+        cost = np.zeros(len(sizes))
+        for axis, span in zip(self.axes, spans or self.spans(labels, len(sizes)), strict=True):
+            cost += axis.weight * axis.cost(*span)
+        return float(np.sum(cost * sizes) / len(labels))
+
+    def hidden_cells(self, labels: NDArray[np.int64], spans: Spans | None = None) -> int:
+        """The cells that a partition hides under suppression, each position of digits being one."""
+        sizes = np.bincount(labels)
+        spans = spans or self.spans(labels, len(sizes))
+        return sum(int(sizes[low != high].sum()) for low, high in spans)
+
+    def costs(self) -> Costs:
+        """What a span of places costs on each axis, as arrays for kernels."""
+        from tclose.kernels import costs as columns
+
+        rows = np.zeros((len(self.axes), 6), np.int64)
+        data = [np.zeros(0)]
+        for row, axis in zip(rows, self.axes, strict=True):
+            row[columns.IS_TREE], row[columns.LAST] = isinstance(axis, TreeAxis), axis.size - axis.missing
+            parts = {columns.LEVELS: _range_maxima(axis.gap_costs)} if isinstance(axis, TreeAxis) else {}
+            if isinstance(axis, SpanAxis):
+                parts = {columns.LOWS: axis.lows, columns.HIGHS: axis.highs}
+            else:
+                row[columns.WIDTH] = len(axis.gap_costs)
+            for column, part in parts.items():
+                row[column] = sum(map(len, data))
+                data.append(part.ravel())
+        return columns.Costs(rows, np.concatenate(data))
+
+
+def check_columns(names: Sequence[str], schema: Schema) -> None:
+    """Every column of the table has a role, and every role a column."""
+    roles = schema.columns
+    present = set(names)
+    if not set(roles) & present:  # what stands for names may be the first row
+        raise TableError(
+            "The table has none of the columns the schema names. Is its first line a header, and is `delimiter` right?"
+        )
+    unnamed = [name for name in names if name not in roles]
+    if unnamed:
+        raise TableError(
+            f"{len(unnamed)} of the table's columns have no role in the schema: {_listed(unnamed)}. Name each as "
+            "[quasi.NAME] or [sensitive.NAME], or in `identifiers` (never released) or `keep` (released untouched)."
+        )
+    absent = [name for name in roles if name not in present]
+    if absent:
+        raise TableError(f"The schema names columns that the table does not have: {_listed(absent)}.")
+
+
+def encode(source: Source, schema: Schema, show_values: bool = False) -> EncodedTable:
+    """Read a table by its schema.
+
+    Parameters
+    ----------
+    source
+        The table.
+    schema
+        Its schema.
+    show_values
+        Let errors quote the values they are about.
+
+    Raises
+    ------
+    TableError
+        The table does not fit the schema; the message names columns, counts and line numbers.
+    """
+    return encode_rows(source, *select_rows(source, schema), schema, show_values)
+
+
+def encode_rows(
+    source: Source,
+    columns: Mapping[str, CodedColumn],
+    rows: NDArray[np.int64],
+    schema: Schema,
+    show_values: bool = False,
+) -> EncodedTable:
+    """Encode what `select_rows` chose."""
+    reader = Reader(source, rows, schema.decimal, show_values)
+    axes: list[Axis] = []
+    places: list[NDArray[np.int32]] = []
+    for quasi in schema.quasi:
+        for axis, place in build_axes(reader, columns[quasi.column], quasi, schema):
+            axes.append(axis)
+            places.append(place)
+    if schema.recode == "suppress":  # the loss is the share of hidden cells, each position of digits being one
+        axes = [replace(axis, weight=1 / len(axes)) for axis in axes]
+    sensitive = list(encode_sensitive(reader, columns, schema))
+    sensitive += list(_encode_joints(sensitive, schema))
+    domains, codes = tuple(domain for domain, _ in sensitive), tuple(column for _, column in sensitive)
+    return EncodedTable(tuple(axes), tuple(places), domains, codes, rows)
+
+
+def encode_sensitive(
+    reader: Reader, columns: Mapping[str, CodedColumn], schema: Schema
+) -> Iterator[tuple[Domain, NDArray[np.int32]]]:
+    """The domain of each sensitive attribute, and the code of every row."""
+    for sensitive in schema.sensitive:
+        form, codes, missing = build_domain(reader, columns[sensitive.column], sensitive)
+        yield Domain(sensitive.column, form, missing), codes
+
+
+def _encode_joints(
+    sensitive: Sequence[tuple[Domain, NDArray[np.int32]]], schema: Schema
+) -> Iterator[tuple[Domain, NDArray[np.int32]]]:
+    """The domain of each joint, and the code of every row, from those of the sensitive attributes."""
+    known = {domain.column: (domain.form, codes) for domain, codes in sensitive}
+    for joint in schema.joint:
+        forms, codes = zip(*(known[column] for column in joint.columns), strict=True)
+        form, combined = build_joint(joint, forms, codes)
+        yield Domain(joint.name, form, False), combined
+
+
+def select_rows(source: Source, schema: Schema) -> tuple[dict[str, CodedColumn], NDArray[np.int64]]:
+    """Apply the policy for missing values and check units; quasi and sensitive columns come back coded."""
+    check_columns(source.names, schema)
+    if not source.n_rows:
+        raise TableError("The table has no rows.")
+    measured = {quasi.column: quasi.is_measured for quasi in schema.quasi}
+    measured |= {sensitive.column: sensitive.is_measured for sensitive in schema.sensitive}
+    columns = source.each(measured, lambda column: code(column, schema.missing_values, measured[column.name]))
+    missing = {
+        name: column.codes == len(column.values) - 1 for name, column in columns.items() if column.values.null_count()
+    }
+    rows = np.arange(source.n_rows, dtype=np.int64)
+    if missing and schema.missing in (None, "error"):
+        listed = _listed([f"{name} ({int(mask.sum())} rows)" for name, mask in missing.items()])
+        if schema.missing == "error":
+            raise TableError(f'There are missing values, and the schema says missing = "error": {listed}.')
+        raise TableError(
+            f"There are missing values and the schema does not say what they mean: {listed}. Set missing = "
+            '"category" (a value of its own), "drop" (leave those rows out) or "error".'
+        )
+    if missing and schema.missing == "drop":
+        rows = np.flatnonzero(~np.logical_or.reduce(list(missing.values())))
+        columns = {name: column.take(rows) for name, column in columns.items()}
+        if not len(rows):
+            raise TableError("No row is left after dropping those with missing values.")
+    _check_unit(source, rows, schema)
+    return columns, rows
+
+
+def _check_unit(source: Source, rows: NDArray[np.int64], schema: Schema) -> None:
+    if schema.unit is None:
+        return
+    units = clean(source.column(schema.unit).gather(rows), schema.missing_values, numeric=False)
+    distinct = units.n_unique()
+    if units.null_count():
+        raise TableError(f"Column '{schema.unit}' is the unit, and is missing in {units.null_count()} rows.")
+    if distinct < len(units):
+        raise TableError(
+            f"Column '{schema.unit}' is the unit, and its {distinct} units have {len(units)} rows: a class of k rows "
+            "may then be fewer than k units. Keep one row a unit (such as the first), or join its rows into one."
+        )
+
+
+def _listed(names: list[Any], most: int = 20) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _range_maxima(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Row j holds, at i, the largest of the 2^j values from i on."""
+    rows = [values]
+    while 2 ** len(rows) <= len(values):
+        half = 2 ** (len(rows) - 1)
+        row = rows[-1].copy()
+        row[:-half] = np.maximum(row[:-half], row[half:])
+        rows.append(row)
+    return np.stack(rows)

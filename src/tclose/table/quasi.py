@@ -1,0 +1,256 @@
+"""Quasi-identifiers to axes, one kind after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.errors import TableError
+from tclose.schema.builders import Builder, Dates, Intervals
+from tclose.schema.columns import Quasi
+from tclose.schema.decimals import MOST_DIGITS, TooManyDigits, scaled, text
+from tclose.schema.hierarchy import Hierarchy
+from tclose.schema.schema import Schema
+from tclose.table.axes import Axis, SpanAxis, TreeAxis
+from tclose.table.coded import CodedColumn, codes_of
+from tclose.table.reading import Reader, texts
+
+Places = NDArray[np.int32]
+Integers = NDArray[np.int64]
+
+
+def build_axes(reader: Reader, column: CodedColumn, quasi: Quasi, schema: Schema) -> list[tuple[Axis, Places]]:
+    """The axes of one quasi-identifier, each with the place of every row."""
+    weight = 1 / len(schema.quasi)
+    if quasi.kind == "digits":
+        return _digits(reader, column, weight)
+    if schema.recode == "suppress":
+        return [_tree(reader, _plain(reader, column, quasi), None, weight)]
+    if quasi.kind != "categorical":
+        axis, places = _BY_KIND[quasi.kind](reader, column, quasi, weight)
+        builder = None if isinstance(quasi.hierarchy, Hierarchy) else quasi.hierarchy
+        return [(replace(axis, builder=builder), places)]
+    if quasi.hierarchy is None or isinstance(quasi.hierarchy, Hierarchy):
+        return [_tree(reader, _as_texts(column, column.values), quasi.hierarchy, weight)]
+    labels = _spelled_for(quasi.hierarchy, reader, column)
+    return [_tree(reader, labels, quasi.hierarchy.build(labels.values.drop_nulls().to_list()), weight)]
+
+
+def _plain(reader: Reader, column: CodedColumn, quasi: Quasi) -> CodedColumn:
+    """The column as the text under which a value is kept or hidden."""
+    if quasi.kind == "numeric":
+        return _as_texts(column, pl.Series(reader.numbers(column)).fill_nan(None))
+    return _as_texts(column, reader.dates(column, quasi.format) if quasi.kind == "date" else column.values)
+
+
+def _spelled_for(builder: Builder, reader: Reader, column: CodedColumn) -> CodedColumn:
+    """The column as the text a builder understands: plain numbers, ISO dates."""
+    if isinstance(builder, Intervals):
+        return _as_texts(column, pl.Series(reader.numbers(column)).fill_nan(None))
+    return _as_texts(column, reader.dates(column, None) if isinstance(builder, Dates) else column.values)
+
+
+def _as_texts(column: CodedColumn, values: pl.Series) -> CodedColumn:
+    return column.with_values(texts(values.alias(column.name)))
+
+
+def _tree(reader: Reader, labels: CodedColumn, hierarchy: Hierarchy | None, weight: float) -> tuple[TreeAxis, Places]:
+    if hierarchy is None:
+        hierarchy = Hierarchy.flat(labels.values.drop_nulls().to_list())
+    codes = codes_of(labels.values, pl.Series(hierarchy.leaves, dtype=pl.String))
+    missing = labels.values.is_null().to_numpy()
+    absent = (codes < 0) & ~missing
+    if absent.any():
+        fix = "Add them to the hierarchy, or list them under `missing_values`."
+        raise reader.refuse(labels, absent, "are not in its hierarchy", fix)
+    counts = np.zeros(len(hierarchy.leaves), np.int64)
+    counts[codes[~missing]] = labels.counts[~missing]
+    order = hierarchy.by_frequency(counts)
+    ranks = np.empty(len(order) + 1, np.int32)
+    ranks[order] = np.arange(len(order), dtype=np.int32)
+    ranks[-1] = len(order)  # code -1, missing, is the last place
+    axis = TreeAxis(labels.name, weight, hierarchy, hierarchy.leaf_nodes[order], bool(missing.any()))
+    return axis, labels.spread(ranks[codes])
+
+
+def _text(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float) -> tuple[Axis, Places]:
+    labels = _as_texts(column, column.values)
+    return _tree(reader, labels, Hierarchy.from_prefixes(labels.values.drop_nulls()), weight)
+
+
+def _digits(reader: Reader, column: CodedColumn, weight: float) -> list[tuple[Axis, Places]]:
+    labels = _as_texts(column, column.values)
+    widths = labels.values.str.len_chars()
+    width = int(widths.max() or 0)  # type: ignore[arg-type]
+    uneven = (widths != width).fill_null(False).to_numpy()
+    if uneven.any():
+        raise reader.refuse(labels, uneven, "are shorter than the longest", "Kind digits needs texts of one length.")
+    axes: list[tuple[Axis, Places]] = []
+    for position in range(width):
+        axis, places = _tree(reader, labels.with_values(labels.values.str.slice(position, 1)), None, weight / width)
+        axes.append((replace(axis, position=position), places))
+    if not axes:  # all missing
+        axes.append(_tree(reader, labels, None, weight))
+    return axes
+
+
+def _numeric(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float) -> tuple[SpanAxis, Places]:
+    values = reader.numbers(column)
+    missing = np.isnan(values)
+    distinct, inverse = np.unique(values[~missing], return_inverse=True)
+    limits = [quasi.bottom, quasi.top, *(quasi.range or (None, None)), quasi.step]
+    given = [float(limit) for limit in limits if limit is not None]
+    _check_range(reader, column, values, quasi)
+    try:
+        integers, decimals = scaled(np.append(distinct, given))
+        numbers, ends = integers[: len(distinct)], (integers[: len(distinct)],) * 2
+    except TooManyDigits:
+        integers, ends, decimals = _rounded_outward(column.name, distinct, np.array(given))
+        numbers = integers[: len(distinct)]
+    rest = iter(integers[len(distinct) :].tolist())
+    bottom, top, low, high, step = (None if limit is None else next(rest) for limit in limits)
+    snapped = ends if step is None else (ends[0] // step * step, -(-ends[1] // step) * step)
+    axis = _span_axis(column.name, weight, numbers, snapped, (bottom, top), (low, high), bool(missing.any()), decimals)
+    return axis, column.spread(_fill(missing, inverse, len(distinct)))
+
+
+def _rounded_outward(
+    name: str, distinct: NDArray[np.float64], given: NDArray[np.float64]
+) -> tuple[Integers, tuple[Integers, Integers], int]:
+    """Computed numbers of more than 15 digits: ends with as many decimals as fit, rounded outward.
+
+    A product below 2^50 is off by less than an eighth, so that a quarter is room enough.
+    """
+    largest = max(float(np.abs(np.append(distinct, given)).max()), 1e-300)
+    decimals = int(np.floor(np.log10(2.0**50 / largest)))
+    limits = given * 10.0**decimals if 0 <= decimals <= MOST_DIGITS else np.array([np.nan])
+    if not (np.rint(limits) / 10.0**decimals == given).all():
+        raise TableError(f"Column '{name}' mixes numbers too large and too small for 15 digits. Round them.")
+    product = distinct * 10.0**decimals
+    ends = np.floor(product - 0.25).astype(np.int64), np.ceil(product + 0.25).astype(np.int64)
+    return np.append(np.rint(product), np.rint(limits)).astype(np.int64), ends, decimals
+
+
+def _date(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float) -> tuple[SpanAxis, Places]:
+    dates = reader.dates(column, quasi.format)
+    missing = dates.is_null().to_numpy()
+    days = dates.to_physical().fill_null(0).to_numpy().astype(np.int64)
+    distinct, inverse = np.unique(days[~missing], return_inverse=True)
+    _check_range(reader, column, np.where(missing, np.nan, days), quasi)
+    limits = [
+        None if limit is None else _day(limit) for limit in (quasi.bottom, quasi.top, *(quasi.range or (None,) * 2))
+    ]
+    axis = _span_axis(
+        column.name,
+        weight,
+        distinct,
+        _snap_days(distinct, quasi.step),
+        (limits[0], limits[1]),
+        (limits[2], limits[3]),
+        bool(missing.any()),
+        None,
+    )
+    return axis, column.spread(_fill(missing, inverse, len(distinct)))
+
+
+_BY_KIND: dict[str, Callable[[Reader, CodedColumn, Quasi, float], tuple[Axis, Places]]] = {
+    "numeric": _numeric,
+    "date": _date,
+    "text": _text,
+}
+
+
+def _span_axis(
+    column: str,
+    weight: float,
+    numbers: Integers,
+    snapped: tuple[Integers, Integers],
+    tails: tuple[int | None, int | None],
+    limits: tuple[int | None, int | None],
+    missing: bool,
+    decimals: int | None,
+) -> SpanAxis:
+    """Snapped ends, tails and losses; `decimals` None means days.
+
+    The range runs between what is released: declared limits, else the outermost snapped ends,
+    a tail ending where it begins. So the loss tells nothing about extremes that are not shown.
+    """
+    bottom, top = tails
+    floor = max((limit for limit in (bottom, limits[0]) if limit is not None), default=None)
+    ceiling = min((limit for limit in (top, limits[1]) if limit is not None), default=None)
+    lows, highs = np.clip(snapped[0], floor, ceiling), np.clip(snapped[1], floor, ceiling)
+    least = limits[0] if limits[0] is not None else int(lows.min(initial=np.iinfo(np.int64).max))
+    most = limits[1] if limits[1] is not None else int(highs.max(initial=np.iinfo(np.int64).min))
+    label = _days_text if decimals is None else lambda given: [text(number, decimals) for number in given.tolist()]
+    low_labels, high_labels = np.array(label(lows), object), np.array(label(highs), object)
+    low_ends, high_ends = lows, highs
+    if bottom is not None:
+        below = numbers < bottom
+        low_labels[below] = high_labels[below] = f"<{label(np.array([bottom]))[0]}"
+        low_ends, high_ends = np.where(below, least, low_ends), np.where(below, bottom, high_ends)
+    if top is not None:
+        above = numbers > top
+        low_labels[above] = high_labels[above] = f">{label(np.array([top]))[0]}"
+        low_ends, high_ends = np.where(above, top, low_ends), np.where(above, most, high_ends)
+    width = max(most - least, 1) if len(numbers) > 1 or limits[0] is not None else np.inf  # one value tells all
+    low_share, high_share = (low_ends - least) / width, (high_ends - least) / width
+    clipped = np.clip(numbers, bottom, top)
+    return SpanAxis(
+        column,
+        weight,
+        low_share,
+        high_share,
+        low_labels,
+        high_labels,
+        clipped,
+        decimals or 0,
+        missing,
+        decimals is None,
+    )
+
+
+def _check_range(reader: Reader, column: CodedColumn, values: NDArray[np.float64], quasi: Quasi) -> None:
+    if quasi.range is None:
+        return
+    low, high = (_day(limit) if isinstance(limit, date) else float(limit) for limit in quasi.range)
+    outside = (values < low) | (values > high)
+    if outside.any():
+        fix = "Widen `range`, or mend them."
+        raise reader.refuse(column, outside, "lie outside the range that the schema declares", fix)
+
+
+def _fill(missing: NDArray[np.bool_], inverse: NDArray[Any], last: int) -> Places:
+    places = np.full(len(missing), last, np.int32)
+    places[~missing] = inverse
+    return places
+
+
+def _day(given: Any) -> int:
+    if not isinstance(given, date):
+        raise TableError("A limit of a date must be a date.")
+    return (given - date(1970, 1, 1)).days
+
+
+def _days_text(days: Integers) -> list[str]:
+    return [str(day) for day in days.astype("datetime64[D]")]
+
+
+def _snap_days(days: Integers, step: Any) -> tuple[Integers, Integers]:
+    """The first and last day of the period each day lies in."""
+    if step is None or step == "day":
+        return days, days
+    if not isinstance(step, str):
+        return days // step * step, days // step * step + step - 1
+    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    length = {"month": 1, "quarter": 3, "year": 12}[step]
+    first = months // length * length
+    ends = [
+        (month.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64) for month in (first, first + length)
+    ]
+    return ends[0], ends[1] - 1

@@ -1,0 +1,183 @@
+"""Methods beside the optimum: `tclose.gap`, in Python and on the command line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import tclose
+from tclose.algorithms.mondrian.mondrian import Mondrian
+from tclose.cli.main import app
+from tclose.errors import InfeasibleError, SchemaError, SizeError, VerificationError
+from tclose.evaluation.choosing.gap import Entry, Gap
+from tclose.schema.schema import Schema
+from tclose.table.partition import Partition
+from tests.oracles.optimal_partition import Problem, optimum_by_subsets
+from tests.seeds import for_seeds
+from tests.small_tables import small_table
+
+
+def people(n: int, seed: int = 1, **keys: Any) -> tuple[pl.DataFrame, Schema]:
+    rng = np.random.default_rng(seed)
+    columns = {
+        "age": rng.integers(20, 60, n),
+        "job": rng.choice(["a", "b", "c"], n),
+        "ill": rng.choice(["flu", "cold"], n),
+    }
+    asked = {
+        "k": 2,
+        "quasi": {"age": {"kind": "numeric"}, "job": {"kind": "categorical"}},
+        "sensitive": {"ill": {"distance": "equal", "t": "0.4"}},
+    }
+    return pl.DataFrame(columns), Schema.from_dict(asked | keys)
+
+
+def test_a_method_stands_beside_the_optimum() -> None:
+    frame, schema = people(9)
+    found = tclose.gap(frame, schema, methods=["mondrian"])
+    by_name = {entry.method: entry for entry in found.entries}
+    assert list(by_name) == ["exact", "mondrian"], "the least loss first, and what proves the optimum always"
+    assert found.is_optimum
+    assert found.at_least == by_name["exact"].loss
+    assert found.above(by_name["exact"]) == 0
+    assert by_name["mondrian"].loss is not None
+    assert found.above(by_name["mondrian"]) == pytest.approx(by_name["mondrian"].loss / found.at_least - 1)
+    assert found.cells is None
+    assert found.hidden(found.at_least) is None
+
+
+@for_seeds(12)
+def test_the_bound_is_the_optimum(seed: int) -> None:
+    """Against trying every partition, from the definitions alone."""
+    frame, schema = small_table(seed)
+    problem = Problem.of(frame, schema)
+    optimum = optimum_by_subsets(problem)
+    if optimum is None:
+        with pytest.raises(InfeasibleError):
+            tclose.gap(frame, schema, methods=["exact"])
+        return
+    found = tclose.gap(frame, schema, methods=["exact"])
+    assert found.is_optimum
+    assert found.at_least == pytest.approx(float(problem.loss(optimum)), abs=1e-9)
+
+
+def test_under_suppression_cells_are_told_and_milp_agrees() -> None:
+    frame, schema = people(9, recode="suppress")
+    found = tclose.gap(frame, schema, methods=["tight"])
+    told = found.as_dict()
+    assert found.cells == 18
+    assert told["methods"]["exact"]["suppressed_cells"] == told["methods"]["milp"]["suppressed_cells"]
+    assert told["cells_at_least"] == told["methods"]["exact"]["suppressed_cells"]
+
+
+def test_a_larger_table_is_bounded_by_milp() -> None:
+    frame, schema = people(400, recode="suppress", sensitive={"ill": {"distance": "equal", "t": "0.02"}})
+    frame = frame.with_columns(pl.col("age") // 20)
+    found = tclose.gap(frame, schema, methods=["mondrian"], time=20)
+    told = found.as_dict()["methods"]
+    assert "sub-table" in told["exact"]["refused"]
+    assert found.at_least > 0
+    assert told["mondrian"]["loss"] >= found.at_least
+
+
+def test_what_no_method_can_bound_is_refused() -> None:
+    frame, schema = people(400)
+    with pytest.raises(SizeError, match=r"No method proves a bound.*'exact' looks at every sub-table"):
+        tclose.gap(frame, schema, methods=["mondrian"])
+
+
+def test_a_method_asked_by_name_must_fit_the_schema() -> None:
+    frame, schema = people(9)
+    with pytest.raises(SchemaError, match="'milp' does not take recode"):
+        tclose.gap(frame, schema, methods=["milp"])
+
+
+def test_classes_that_break_the_requirement_are_not_measured() -> None:
+    @dataclass(frozen=True)
+    class Careless(Mondrian):
+        name = "careless"
+
+        def partition(self, table: Any, requirement: Any, **rest: Any) -> Partition:
+            return Partition(np.arange(len(table)))
+
+    frame, schema = people(9)
+    with pytest.raises(VerificationError, match="careless"):
+        tclose.gap(frame, schema, methods=[Careless()])
+
+
+def test_a_bound_above_a_loss_is_a_wrong_proof() -> None:
+    @dataclass(frozen=True)
+    class Boaster(Mondrian):
+        name = "boaster"
+
+        def partition(self, table: Any, requirement: Any, **rest: Any) -> Partition:
+            return Partition(np.zeros(len(table), np.int64), facts={"loss_at_least": 0.9})
+
+    frame, schema = people(9)
+    with pytest.raises(VerificationError, match="'boaster' claims that no partition loses less"):
+        tclose.gap(frame, schema, methods=[Boaster()])
+
+
+def test_each_method_is_given_once() -> None:
+    frame, schema = people(9)
+    with pytest.raises(SchemaError, match="each method once"):
+        tclose.gap(frame, schema, methods=["mondrian", Mondrian()])
+
+
+@pytest.mark.parametrize(
+    ("columns", "quasi"),
+    [
+        ({"a": [5, None] * 4, "b": [1, 1, None, None] * 2}, {"kind": "numeric"}),
+        ({"a": [0, 0, None, None], "b": [0, 6, 0, 6], "c": [0, 3, 0, 3]}, {"kind": "numeric", "range": [0, 8]}),
+    ],
+)
+def test_two_diversity_and_exact_agree_where_numbers_are_missing(columns: dict[str, Any], quasi: Any) -> None:
+    """A missing value mixed with others costs a whole cell, which is no multiple of what the others cost."""
+    asked = {"k": 2, "missing": "category", "quasi": dict.fromkeys(columns, quasi)}
+    for seed in range(4):
+        found = tclose.gap(pl.DataFrame(columns), Schema.from_dict(asked), methods=["two-diversity"], seed=seed)
+        losses = {entry.method: entry.loss for entry in found.entries}
+        assert losses["two-diversity"] == pytest.approx(losses["exact"])
+        assert found.is_optimum
+
+
+def test_above_a_bound_of_nothing_there_is_no_share() -> None:
+    found = Gap(4, None, (Entry("best", 0.0, 0.1, 0.0), Entry("worse", 0.2, 0.1)))
+    assert [found.above(entry) for entry in found.entries] == [0.0, None]
+
+
+def test_without_an_optimum_the_bound_is_told_as_one() -> None:
+    found = Gap(4, 8, (Entry("one", 0.5, 0.1, 0.375), Entry("other", None, 0.0, refused="too large")))
+    assert not found.is_optimum
+    assert found.as_dict()["cells_at_least"] == 3
+    assert found.as_dict()["methods"]["other"] == {"refused": "too large", "seconds": 0.0}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    frame, schema = people(9, recode="suppress")
+    frame.write_csv(tmp_path / "people.csv")
+    (tmp_path / "schema.toml").write_text(schema.to_toml())
+    return str(tmp_path / "people.csv"), str(tmp_path / "schema.toml")
+
+
+def test_the_command_shows_a_table(files: tuple[str, str]) -> None:
+    result = CliRunner().invoke(app, ["gap", files[0], "-s", files[1], "--method", "mondrian"])
+    assert result.exit_code == 0, result.output
+    assert "The least loss possible is" in result.output
+    assert "cells suppressed" in result.output
+    assert "mondrian" in result.output
+
+
+def test_the_command_tells_json(files: tuple[str, str]) -> None:
+    result = CliRunner().invoke(app, ["gap", files[0], "-s", files[1], "--method", "mondrian", "--k", "3", "--json"])
+    told = json.loads(result.stdout)
+    assert set(told["methods"]) == {"exact", "milp", "mondrian"}
+    assert told["is_optimum"]
