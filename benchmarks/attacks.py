@@ -15,6 +15,7 @@ from benchmarks.results import show
 from benchmarks.tables import K, Table, chosen
 from tclose.algorithms import REGISTRY, find
 from tclose.algorithms.capable import is_capable
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.evaluation.attacks.attack import Exposure
 from tclose.evaluation.attacks.definetti import Guesses, definetti
@@ -22,7 +23,6 @@ from tclose.evaluation.attacks.minimality import Minimality, minimality
 from tclose.evaluation.attacks.shown_boxes import shown_classes
 from tclose.schema.schema import Schema
 from tclose.table.encode import encode
-from tclose.table.partition import Control
 from tclose.table.source import read
 
 T = "0.2"
@@ -136,5 +136,5 @@ def _mean(found: list[Minimality]) -> str:
 def _capable(schema: Schema) -> Iterator[str]:
     """Methods that take the schema; those for small tables only would take too long."""
     for name, kind in REGISTRY.items():
-        if not kind.small_only and is_capable(find(name), schema):
+        if not kind.capabilities.small_only and is_capable(find(name), schema):
             yield name

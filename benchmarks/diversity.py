@@ -13,11 +13,12 @@ from rich.console import Console
 import tclose
 from benchmarks.results import show, verdict
 from tclose.algorithms import Algorithm, find
+from tclose.algorithms.control import Control
 from tclose.algorithms.k_approx.k_approx import KApprox
 from tclose.algorithms.requirement import Requirement
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tclose.table.source import read
 
 ROWS = tuple(map(int, os.environ.get("TCLOSE_ROWS", "100,300,500,1000").split(",")))

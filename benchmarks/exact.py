@@ -10,11 +10,11 @@ from rich.console import Console
 
 import tclose
 from benchmarks.results import show
+from tclose.algorithms.control import Control
 from tclose.algorithms.exact.exact import Exact
 from tclose.algorithms.requirement import Requirement
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control
 from tclose.table.source import read
 
 DIFFERENT = (10, 12, 14, 16, 18, 20, 22, 24)

@@ -16,11 +16,11 @@ import tclose
 from benchmarks import adult
 from benchmarks.results import show, verdict
 from tclose.algorithms import Algorithm, find
+from tclose.algorithms.control import Control
 from tclose.algorithms.fragments.space import Space, scale_of
 from tclose.algorithms.fragments.split import fragment
 from tclose.distances import Line
 from tclose.schema.schema import Schema
-from tclose.table.partition import Control
 
 THRESHOLDS = ("0.05", "0.1", "0.15", "0.2", "0.25", "0.3", "0.35", "0.4")
 ROWS = 100_000
@@ -117,7 +117,7 @@ def _losses(console: Console) -> list[dict[str, Any]]:
         runs = []
         for name, make in METHODS.items():
             method = make()
-            if any(each.distance not in method.distances for each in schema.sensitive):
+            if any(each.distance not in method.capabilities.distances for each in schema.sensitive):
                 continue
             _measure(frame.head(300), schema, method)  # loads and compiles
             runs.append({"table": table, "method": name, **_measure(frame, schema, method)})

@@ -13,10 +13,10 @@ from rich.console import Console
 from benchmarks import adult
 from benchmarks.results import show, verdict
 from tclose import Schema
+from tclose.algorithms.control import Control
 from tclose.algorithms.milp.milp import Milp
 from tclose.algorithms.requirement import Requirement
 from tclose.table.encode import encode
-from tclose.table.partition import Control
 from tclose.table.source import read
 
 QUASI = ("sex", "race", "salary-class")

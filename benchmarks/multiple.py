@@ -20,6 +20,7 @@ from benchmarks import adult
 from benchmarks.results import ROOT, show, verdict
 from tclose.algorithms import Algorithm, find
 from tclose.algorithms.clusters.microaggregation import Microaggregation
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.tight.tight import Tight
 from tclose.pages.charts import Axis, Line, chart
@@ -29,7 +30,6 @@ from tclose.schema.schema import Schema
 from tclose.table.class_distances import class_distances
 from tclose.table.classes import Tally
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control
 from tclose.table.source import read
 
 KS = (2, 5, 10, 15, 20)

@@ -21,6 +21,7 @@ import tclose
 from benchmarks.results import ROOT
 from benchmarks.tables import Table, measure
 from tclose.algorithms import find
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.demand import decidable, soften
 from tclose.algorithms.tight.pieces import Piece
@@ -29,7 +30,6 @@ from tclose.pages.charts import Axis, Line, chart
 from tclose.pages.svg import Drawing
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control
 from tclose.table.source import read
 
 FOLDER = ROOT / "docs" / "pictures"

@@ -17,13 +17,13 @@ from rich.console import Console
 
 import tclose
 from benchmarks.results import ROOT, show, verdict
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.sabre.bucket_sizes import class_sizes
-from tclose.algorithms.sabre.sabre_ak import SabreAK
+from tclose.algorithms.sabre.sabre import SabreAK
 from tclose.algorithms.shared.buckets import bucketize
 from tclose.algorithms.shared.curve import hilbert_keys, key_bits
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control
 from tclose.table.source import read
 
 REPEATS = 5
@@ -37,7 +37,7 @@ import numba, numpy, tclose
 from tclose.algorithms import find
 from tclose.table.encode import encode
 from tclose.table.source import read
-from tclose.table.partition import Control
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 frame, schema = (tclose.datasets.census if sys.argv[2] == "1" else tclose.datasets.hospital)(1000, seed=1)
 table = encode(read(frame), schema)

@@ -11,10 +11,11 @@ from rich.console import Console
 
 from benchmarks.results import show, verdict
 from benchmarks.tables import K, chosen
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.tight.tight import Tight
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tclose.table.source import read
 
 THRESHOLDS = tuple(f"{t / 1000:g}" for t in range(50, 501, 25))

@@ -75,7 +75,7 @@ def can(method: str, schema: Schema) -> bool:
         check_capable(find(method), schema)
     except tclose.SchemaError:
         return False
-    return not REGISTRY[method].small_only
+    return not REGISTRY[method].capabilities.small_only
 
 
 def measure(table: Table, t: str, method: str | Algorithm, seconds: float | None = None) -> dict[str, Any]:

@@ -200,13 +200,13 @@ def test_distances_without_a_common_denominator_are_refused() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::tclose.errors.HighLossWarning")
-@pytest.mark.parametrize("name", [name for name in REGISTRY if "generalize" in REGISTRY[name].recodings])
+@pytest.mark.parametrize("name", [name for name in REGISTRY if "generalize" in REGISTRY[name].capabilities.recodings])
 @pytest.mark.parametrize("t", ["0.4", "0.15"])
 def test_every_method_keeps_a_joint(name: str, t: str) -> None:
     method = find(name, {"effort": "fast"} if name == "tight" else {})
     schema = Schema.from_dict(keys(joint={"stay": {"columns": ["ill", "days"], "t": t}}))
-    frame = patients(14 if method.small_only else 150)
-    if "joint" not in method.distances:
+    frame = patients(14 if method.capabilities.small_only else 150)
+    if "joint" not in method.capabilities.distances:
         with pytest.raises(SchemaError, match=f"'{name}' does not know joints \\('stay'\\)"):
             tclose.anonymize(frame, schema, method=method)
         return

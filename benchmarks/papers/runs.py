@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.papers.tables import Census
 from tclose.algorithms import Algorithm, find
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.tight.tight import Tight
 from tclose.evaluation.attacks.shown_boxes import Boxes, shown_classes
@@ -23,7 +24,6 @@ from tclose.schema.schema import Schema
 from tclose.table.class_distances import class_distances
 from tclose.table.classes import Tally
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control
 from tclose.table.source import Source, read
 
 METHODS: dict[str, str | Algorithm] = {

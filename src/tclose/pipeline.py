@@ -7,14 +7,15 @@ import time as clock
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tclose.algorithms import DEFAULT, Algorithm, find
+from tclose.algorithms import DEFAULT, Algorithm, find, parameters_of, run_method
 from tclose.algorithms.capable import check_capable
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
 from tclose.release.recode import recode
@@ -23,7 +24,7 @@ from tclose.schema.columns import Quasi
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode_rows, select_rows
 from tclose.table.inference import check_keywords, infer_schema
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tclose.table.reading import Reader
 from tclose.table.source import Source, read
 from tclose.verification.assessment import Report
@@ -107,7 +108,7 @@ def anonymize(
         control = control or Control()
         control.begin(time, lambda loss, done: tell("partition", loss, done))
         rng = np.random.default_rng(seed)
-        partition = algorithm.partition(table, requirement, rng=rng, control=control, start=start)
+        partition = run_method(algorithm, table, requirement, rng=rng, control=control, start=start)
         spans = table.spans(partition.labels, partition.n_classes)
         loss = table.loss(partition.labels, spans)
     with _stage("recode", seconds, tell):
@@ -123,9 +124,8 @@ def anonymize(
             HighLossWarning,
             stacklevel=2,
         )
-    parameters = asdict(algorithm)  # type: ignore[call-overload]
     hidden = table.hidden_cells(partition.labels, spans) if schema.recode == "suppress" else None
-    certificate = certify(schema, measured, loss, algorithm.name, parameters, partition.facts, hidden)
+    certificate = certify(schema, measured, loss, algorithm.name, parameters_of(algorithm), partition.facts, hidden)
     record = Record(seed, digest, source.n_rows, source.n_rows - len(table), algorithm.name, seconds, partition.notes)
     return Release(schema, certificate, record, loss, measured, frame, table.rows, source.restore)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tclose.algorithms import REGISTRY, find, methods
-from tclose.algorithms.sabre.sabre_ak import SabreAK
+from tclose.algorithms.sabre.sabre import SabreAK
 from tclose.errors import SchemaError
 
 

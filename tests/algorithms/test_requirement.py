@@ -18,7 +18,9 @@ from tclose.table.source import read
 from tclose.testing import run
 from tests.algorithms.mondrian.test_mondrian import random_case
 
-METHODS = pytest.mark.parametrize("name", [name for name in REGISTRY if "equal" in REGISTRY[name].distances])
+METHODS = pytest.mark.parametrize(
+    "name", [name for name in REGISTRY if "equal" in REGISTRY[name].capabilities.distances]
+)
 
 
 def two_halves(**asked: Any) -> tuple[EncodedTable, Requirement]:

@@ -10,11 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.schema.schema import Schema
 from tclose.stream import Engine, Outcome, Released
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tests.oracles.stream import Row, halves
 
 TEMPERS = ("even", "plateaus", "constant", "plateaus", "drifting", "plateaus", "alternating", "plateaus")
@@ -25,15 +27,12 @@ class Halves:
     """The oracle's partition as a method."""
 
     name: ClassVar[str] = "halves"
-    summary: ClassVar[str] = "cut in two"
-    paper: ClassVar[str] = "none"
-    needs: ClassVar[str] = "nothing"
-    several_sensitive: ClassVar[bool] = True
-    needs_levels: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
-    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
-    distances: ClassVar[frozenset[str]] = frozenset({"ordered"})
-    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        summary="cut in two",
+        paper="none",
+        distances=frozenset({"ordered"}),
+        guarantees=frozenset({"k", "t"}),
+    )
 
     def partition(
         self,

@@ -157,7 +157,11 @@ def test_every_method_keeps_the_promise(method: str, budget: Any, seed: int) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
-    [name for name, kind in REGISTRY.items() if name not in QUICK and "t" in kind.guarantees and not kind.small_only],
+    [
+        name
+        for name, kind in REGISTRY.items()
+        if name not in QUICK and "t" in kind.capabilities.guarantees and not kind.capabilities.small_only
+    ],
 )
 @for_seeds(4)
 def test_other_methods_keep_the_promise(method: str, seed: int) -> None:

@@ -1,61 +1,33 @@
-"""The registry of methods: one line each."""
+"""The contract of methods, and their registry: one line each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, ClassVar, Protocol, runtime_checkable
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields, is_dataclass, replace
+from importlib import import_module
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from tclose.algorithms.clusters.clusters import Clusters
-from tclose.algorithms.clusters.microaggregation import Microaggregation
-from tclose.algorithms.clusters.pca import PCA
-from tclose.algorithms.exact.exact import Exact
-from tclose.algorithms.fragments.fragments import Fragments
-from tclose.algorithms.fragments.fragments_strict import FragmentsStrict
-from tclose.algorithms.incognito.incognito import Incognito
-from tclose.algorithms.k_approx.k_approx import KApprox
-from tclose.algorithms.milp.milp import Milp
-from tclose.algorithms.mondrian.mondrian import Mondrian
+from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.sabre.sabre_ak import SabreAK
-from tclose.algorithms.sabre.sabre_knn import SabreKNN
-from tclose.algorithms.tight.tight import Tight
-from tclose.algorithms.two_diversity.two_diversity import TwoDiversity
 from tclose.errors import SchemaError
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
+
+ROUNDING = 1e-12  # losses that differ by less are taken as one
+SAID_OF_ALL = ("optimal", "loss_at_least", "cost_within", "stopped_early")  # facts of a run, whichever partition it gives
 
 
+@runtime_checkable
 class Algorithm(Protocol):
-    """What a method is: capabilities as plain data, parameters as fields, and one function.
-
-    Attributes
-    ----------
-    name, summary, paper, needs
-        For people.
-    several_sensitive, distances, guarantees
-        What it can promise: a schema that asks for more is refused.
-    needs_levels
-        Whether every quasi-identifier must have a hierarchy to climb; else the schema is refused.
-    small_only
-        Whether it refuses tables that are too large for it, with SizeError.
-    recodings
-        The values of `recode` it takes.
-    """
+    """What a method is: a name, capabilities as plain data, parameters as fields, and one function."""
 
     name: ClassVar[str]
-    summary: ClassVar[str]
-    paper: ClassVar[str]
-    needs: ClassVar[str]
-    several_sensitive: ClassVar[bool]
-    distances: ClassVar[frozenset[str]]
-    guarantees: ClassVar[frozenset[str]]
-    needs_levels: ClassVar[bool]
-    small_only: ClassVar[bool]
-    recodings: ClassVar[frozenset[str]]
+    capabilities: ClassVar[Capabilities]
 
     def partition(
         self,
@@ -66,7 +38,11 @@ class Algorithm(Protocol):
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """Group the rows into classes that meet the requirement, or raise InfeasibleError."""
+        """Group the rows into classes that meet the requirement, or raise InfeasibleError.
+
+        `start` meets the requirement. A method may begin from it or pass it by: `run_method`
+        returns it where it loses no more than what was found.
+        """
         ...
 
 
@@ -79,24 +55,51 @@ class Choosy(Protocol):
         ...
 
 
-REGISTRY: dict[str, type[Algorithm]] = {
-    Tight.name: Tight,
-    Mondrian.name: Mondrian,
-    Incognito.name: Incognito,
-    SabreAK.name: SabreAK,
-    SabreKNN.name: SabreKNN,
-    Fragments.name: Fragments,
-    FragmentsStrict.name: FragmentsStrict,
-    Clusters.name: Clusters,
-    PCA.name: PCA,
-    Microaggregation.name: Microaggregation,
-    KApprox.name: KApprox,
-    TwoDiversity.name: TwoDiversity,
-    Exact.name: Exact,
-    Milp.name: Milp,
-}
+class Registry(Mapping[str, type[Algorithm]]):
+    """Methods by name, each loaded when it is first asked for: one is used in most runs, and most load compilers.
 
-DEFAULT = Tight.name
+    That also keeps the folders of methods apart: one that builds on another asks for it by name.
+    """
+
+    def __init__(self, homes: dict[str, str]) -> None:
+        self._homes = homes
+
+    def __getitem__(self, name: str) -> type[Algorithm]:
+        folder, _, kind = self._homes[name].partition(":")
+        return cast(type[Algorithm], getattr(import_module(f"tclose.algorithms.{folder}"), kind))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        return len(self._homes)
+
+    def home(self, kind: str) -> str | None:
+        """The module of a method's class, by the name of the class."""
+        homes = {each.partition(":")[2]: each.partition(":")[0] for each in self._homes.values()}
+        return f"algorithms.{homes[kind]}" if kind in homes else None
+
+
+REGISTRY = Registry(
+    {
+        "tight": "tight.tight:Tight",
+        "mondrian": "mondrian.mondrian:Mondrian",
+        "incognito": "incognito.incognito:Incognito",
+        "sabre-ak": "sabre.sabre:SabreAK",
+        "sabre-knn": "sabre.sabre:SabreKNN",
+        "fragments": "fragments.fragments:Fragments",
+        "fragments-strict": "fragments.fragments_strict:FragmentsStrict",
+        "clusters": "clusters.clusters:Clusters",
+        "pca": "clusters.pca:PCA",
+        "microaggregation": "clusters.microaggregation:Microaggregation",
+        "k-approx": "k_approx.k_approx:KApprox",
+        "two-diversity": "two_diversity.two_diversity:TwoDiversity",
+        "exact": "exact.exact:Exact",
+        "milp": "milp.milp:Milp",
+    }
+)
+
+DEFAULT = "tight"
 
 
 def find(method: str | Algorithm, options: Mapping[str, str] | None = None) -> Algorithm:
@@ -104,26 +107,96 @@ def find(method: str | Algorithm, options: Mapping[str, str] | None = None) -> A
 
     Examples
     --------
-    >>> find("sabre-ak", {"search_budget": "true"}).search_budget
+    >>> parameters_of(find("sabre-ak", {"search_budget": "true"}))["search_budget"]
     True
     """
     if not isinstance(method, str):
-        return method
+        return _checked(method)
     if method not in REGISTRY:
         raise SchemaError(f"There is no method '{method}'. Known: {', '.join(REGISTRY)}.")
-    defaults = _options(REGISTRY[method])
+    kind = REGISTRY[method]
+    defaults = _defaults(kind)
     read: dict[str, Any] = {}
     for name, value in (options or {}).items():
         if name not in defaults:
             allowed = f"Allowed: {', '.join(defaults)}." if defaults else "It has none."
             raise SchemaError(f"'{method}' has no option '{name}'. {allowed}")
         read[name] = _read(method, name, value, defaults[name])
-    return REGISTRY[method](**read)
+    return kind(**read)
 
 
-def _options(kind: type[Algorithm]) -> dict[str, Any]:
+def _checked(method: object) -> Algorithm:
+    """Refuse what is no method, with a sentence."""
+    if isinstance(method, type):
+        kind = method.__name__
+        raise SchemaError(f"method must be a name or a method object, and {kind} is a class. Write {kind}().")
+    if not isinstance(method, Algorithm):
+        lacking = [name for name in ("name", "capabilities", "partition") if not hasattr(method, name)]
+        raise SchemaError(
+            f"method must be a name or a method object, and this {type(method).__name__} has no "
+            f"{' and no '.join(map(repr, lacking))}. See tclose.algorithms.Algorithm."
+        )
+    parameters_of(method)
+    return method
+
+
+def parameters_of(algorithm: Algorithm) -> dict[str, Any]:
+    """The parameters of a method, as certificates give them: its fields, or the public attributes of a plain object.
+
+    Examples
+    --------
+    >>> parameters_of(find("tight"))
+    {'effort': 'balanced'}
+    """
+    if is_dataclass(algorithm):
+        told = asdict(cast(Any, algorithm))
+    else:
+        told = {name: value for name, value in getattr(algorithm, "__dict__", {}).items() if not name.startswith("_")}
+    try:
+        json.dumps(told)
+    except (TypeError, ValueError):
+        raise SchemaError(
+            f"'{algorithm.name}' has parameters that a certificate cannot hold. Use text, numbers, true, false and "
+            "lists of them, and give what is not a parameter a name that begins with '_'."
+        ) from None
+    return told
+
+
+def run_method(
+    algorithm: Algorithm,
+    table: EncodedTable,
+    requirement: Requirement,
+    *,
+    rng: np.random.Generator,
+    control: Control,
+    start: Partition | None = None,
+) -> Partition:
+    """Run a method; `start` comes back if it holds and loses no more."""
+    if start is not None and not requirement.holds_in_all(table, start.labels):
+        start = None
+    found = algorithm.partition(table, requirement, rng=rng, control=control, start=start)
+    return found if start is None else better_of(found, start, table)
+
+
+def better_of(found: Partition, start: Partition, table: EncodedTable) -> Partition:
+    """What a method found; or `start`, which meets the same requirement, if it loses no more.
+
+    What the method proved of all partitions holds of `start` too, so whether that is optimal is
+    decided anew; whether the time was over is said of this run.
+    """
+    loss = table.loss(start.labels)
+    if loss > table.loss(found.labels) + ROUNDING:
+        return found
+    facts = {name: fact for name, fact in start.facts.items() if name != "stopped_early"}
+    facts |= {name: found.facts[name] for name in SAID_OF_ALL if name in found.facts}
+    if "optimal" in facts and "loss_at_least" in facts:
+        facts["optimal"] = loss <= facts["loss_at_least"] + ROUNDING
+    return replace(start, facts=facts, notes=start.notes | found.notes)
+
+
+def _defaults(kind: type[Algorithm]) -> dict[str, Any]:
     """The options of a method with their defaults."""
-    return {field.name: field.default for field in fields(kind)}  # type: ignore[arg-type]
+    return {field.name: field.default for field in fields(cast(Any, kind))}
 
 
 def _read(method: str, name: str, value: str, default: Any) -> Any:
@@ -150,14 +223,14 @@ def methods() -> list[dict[str, str]]:
     """
     return [
         {
-            "name": kind.name,
-            "summary": kind.summary,
-            "needs": kind.needs,
-            "options": ", ".join(f"{name}={_written(value)}" for name, value in _options(kind).items()),
-            "guarantees": ", ".join(sorted(kind.guarantees)),
-            "paper": kind.paper,
+            "name": name,
+            "summary": kind.capabilities.summary,
+            "needs": kind.capabilities.needs,
+            "options": ", ".join(f"{option}={_written(value)}" for option, value in _defaults(kind).items()),
+            "guarantees": ", ".join(sorted(kind.capabilities.guarantees)),
+            "paper": kind.capabilities.paper,
         }
-        for kind in REGISTRY.values()
+        for name, kind in REGISTRY.items()
     ]
 
 

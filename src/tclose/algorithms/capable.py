@@ -9,7 +9,7 @@ from tclose.schema.schema import Schema
 
 def check_capable(algorithm: Algorithm, schema: Schema) -> None:
     """Refuse a schema that asks for more than the method guarantees."""
-    asked = {"k"}
+    asked, can = {"k"}, algorithm.capabilities
     for column in schema.unprotected:
         raise SchemaError(
             f"[sensitive.{column}] asks neither t nor l, so nothing would protect it. "
@@ -17,27 +17,27 @@ def check_capable(algorithm: Algorithm, schema: Schema) -> None:
         )
     for joint in schema.joint:
         asked.add("t")
-        if "joint" not in algorithm.distances:
+        if "joint" not in can.distances:
             raise SchemaError(f"'{algorithm.name}' does not know joints ('{joint.name}'). Use '{DEFAULT}'.")
     for sensitive in schema.sensitive:
         asked |= {"t"} if sensitive.t is not None else set()
         asked |= {"l"} if sensitive.l is not None else set()
-        if "t" in algorithm.guarantees and sensitive.t is not None and sensitive.distance not in algorithm.distances:
+        if "t" in can.guarantees and sensitive.t is not None and sensitive.distance not in can.distances:
             raise SchemaError(f"'{algorithm.name}' does not know distance {sensitive.distance} ('{sensitive.column}').")
-    if asked - algorithm.guarantees:
-        lacking = ", ".join(sorted(asked - algorithm.guarantees))
+    if asked - can.guarantees:
+        lacking = ", ".join(sorted(asked - can.guarantees))
         raise SchemaError(
             f"'{algorithm.name}' does not guarantee {lacking}, which the schema asks. Use another method."
         )
-    if len(schema.sensitive) > 1 and not algorithm.several_sensitive:
+    if len(schema.sensitive) > 1 and not can.several_sensitive:
         raise SchemaError(
             f"'{algorithm.name}' takes one sensitive attribute, and the schema has {len(schema.sensitive)}."
         )
-    if schema.recode not in algorithm.recodings:
+    if schema.recode not in can.recodings:
         raise SchemaError(
-            f"'{algorithm.name}' does not take recode = \"{schema.recode}\". Allowed: {', '.join(algorithm.recodings)}."
+            f"'{algorithm.name}' does not take recode = \"{schema.recode}\". Allowed: {', '.join(can.recodings)}."
         )
-    if algorithm.needs_levels and schema.without_levels:
+    if can.needs_levels and schema.without_levels:
         raise SchemaError(_lacking_hierarchies(algorithm.name, schema.without_levels))
     if isinstance(algorithm, Choosy):
         algorithm.refuse(schema)

@@ -16,8 +16,8 @@ from tclose.errors import SchemaError, TcloseError
 
 if TYPE_CHECKING:
     from tclose.algorithms import Algorithm
+    from tclose.algorithms.control import Control
     from tclose.schema.schema import Schema
-    from tclose.table.partition import Control
 
 Data = Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.", show_default=False)]
 SchemaOption = Annotated[Path, typer.Option("--schema", "-s", help="What each column is, as TOML.", show_default=False)]
@@ -130,7 +130,7 @@ def override(schema: Schema, k: int | None, settings: list[str]) -> Schema:
 @contextmanager
 def stopped_by_interrupt(then: str = "the best found so far is checked and released") -> Iterator[Control]:
     """The first Ctrl-C asks methods to come back with the best they have; the next one ends the program."""
-    from tclose.table.partition import Control
+    from tclose.algorithms.control import Control
 
     control = Control()
 

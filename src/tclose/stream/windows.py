@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms import Algorithm
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Attribute, Requirement, is_diverse
 from tclose.distances import Matrix
 from tclose.distances.matrix import GAP
@@ -24,7 +25,7 @@ from tclose.errors import InfeasibleError
 from tclose.schema.schema import Schema
 from tclose.stream.reached import reached
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]

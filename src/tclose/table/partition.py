@@ -1,9 +1,7 @@
-"""Partition: which class each row belongs to; and Control, how a running method is watched and stopped."""
+"""Partition: which class each row belongs to."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,44 +44,3 @@ class Partition:
     def n_classes(self) -> int:
         """The number of classes."""
         return int(self.labels.max(initial=-1)) + 1
-
-
-@dataclass
-class Control:
-    """How the caller follows a method and ends it early.
-
-    Attributes
-    ----------
-    seconds
-        Time allowed; None is no limit.
-    listener
-        Called with the loss so far and the share of the work done, each None where unknown.
-    whole
-        Of what this is a part: if that is stopped, so is this.
-    """
-
-    seconds: float | None = None
-    listener: Callable[[float | None, float | None], None] | None = None
-    whole: Control | None = None
-    _started: float = field(default_factory=time.monotonic)
-    _stopped: bool = False
-
-    def begin(self, seconds: float | None, listener: Callable[[float | None, float | None], None]) -> None:
-        """Count the time from now on."""
-        self.seconds, self.listener, self._started = seconds, listener, time.monotonic()
-
-    def report(self, loss: float | None = None, done: float | None = None) -> None:
-        """Tell how far the method is."""
-        if self.listener is not None:
-            self.listener(loss, done)
-
-    def end(self) -> None:
-        """Ask the method to come back with what it has."""
-        self._stopped = True
-
-    @property
-    def stop(self) -> bool:
-        """Whether the method should come back with what it has."""
-        if self.whole is not None and self.whole.stop:
-            return True
-        return self._stopped or (self.seconds is not None and time.monotonic() - self._started > self.seconds)

@@ -9,9 +9,9 @@ from tclose.algorithms.clusters import equisized
 from tclose.algorithms.clusters import filling_loops as filling
 from tclose.algorithms.clusters.equisized import Space, cluster, crisp, memberships
 from tclose.algorithms.clusters.points import Cells
+from tclose.algorithms.control import Control
 from tclose.datasets import hospital
 from tclose.table.encode import encode
-from tclose.table.partition import Control
 from tclose.table.source import read
 from tests.algorithms.mondrian.test_mondrian import random_case
 from tests.oracles.mixed import best_memberships

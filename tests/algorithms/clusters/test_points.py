@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from tclose.algorithms import find
 from tclose.algorithms.clusters import points as module
 from tclose.algorithms.clusters.points import Cells, Form, Points, as_columns, as_points, first_component, forms_of
 from tclose.datasets import hospital
@@ -109,7 +110,7 @@ def test_of_many_columns_those_of_largest_variance_count(monkeypatch: pytest.Mon
 def test_a_joint_adds_nothing() -> None:
     """Its columns are there already, and its combinations are no points."""
     case = next(case for case in AWKWARD if case.name == "a joint")
-    frame, schema = case.make()
+    frame, schema = case.make(find("clusters").capabilities)
     table = encode(read(frame), schema)
     without = replace(table, domains=table.domains[:-1], codes=table.codes[:-1])
     joint, single = Cells.of(table), Cells.of(without)

@@ -10,6 +10,7 @@ import pytest
 
 from tclose.algorithms.clusters import swapping_loops as swapping
 from tclose.algorithms.clusters.swapping import TakeSwapping
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.algorithms.shared import farthest_loops as kernels
 from tclose.algorithms.shared import nearest_loops as take_nearest
@@ -17,7 +18,6 @@ from tclose.algorithms.shared.class_sizes import ClassSizes
 from tclose.algorithms.shared.farthest import take_farthest
 from tclose.kernels import soft
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control
 from tests.algorithms.shared.test_take_out import check_sizes, classes_of, random_run, sixteenths
 from tests.oracles import mixed as oracle
 from tests.oracles import sabre

@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import tclose
+from tclose.algorithms.control import Control
 from tclose.algorithms.exact import cover
 from tclose.algorithms.exact import exact as method
 from tclose.algorithms.exact import subsets_loops as subsets
@@ -27,7 +28,7 @@ from tclose.errors import InfeasibleError, SizeError
 from tclose.kernels import closeness, costs
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tclose.table.source import read
 from tclose.testing import run
 from tests.algorithms.tight.small_pieces import rows_of

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import tclose
+from tclose.algorithms.control import Control
 from tclose.algorithms.fragments.fragments import Fragments
 from tclose.algorithms.fragments.fragments_strict import FragmentsStrict, conforming_sizes
 from tclose.algorithms.fragments.space import Space
@@ -22,7 +23,7 @@ from tclose.datasets import census, hospital
 from tclose.errors import InfeasibleError, SchemaError
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tclose.table.source import read
 from tclose.testing import run
 from tests.algorithms.mondrian.test_mondrian import random_case

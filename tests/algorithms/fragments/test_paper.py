@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tclose.algorithms.control import Control
 from tclose.algorithms.fragments.space import Space, scale_of
 from tclose.algorithms.fragments.split import Fragmentation, fragment
 from tclose.distances import Line, emd
-from tclose.table.partition import Control
 from tests.oracles import fragments as oracle
 from tests.seeds import for_seeds
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tclose.algorithms.control import Control
 from tclose.algorithms.fragments import shares as module
 from tclose.algorithms.fragments.shares import Shares, class_sizes
 from tclose.algorithms.fragments.space import Space, scale_of
 from tclose.algorithms.fragments.split import Fragmentation, fragment
 from tclose.distances import Line
-from tclose.table.partition import Control
 from tests.algorithms.fragments.random_spaces import Case, random_space
 from tests.seeds import for_seeds
 

@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tclose.algorithms.control import Control
 from tclose.algorithms.fragments import fragments_loops as kernels
 from tclose.algorithms.fragments import split
 from tclose.algorithms.fragments.space import OnTree, Space, scale_of
 from tclose.algorithms.fragments.split import Fragmentation, fragment
 from tclose.distances import Line
-from tclose.table.partition import Control
 from tests.algorithms.fragments.random_spaces import Case, random_space
 from tests.oracles import fragments as oracle
 from tests.seeds import for_seeds

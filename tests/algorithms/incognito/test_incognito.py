@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import tclose
+from tclose.algorithms.control import Control
 from tclose.algorithms.incognito import incognito as module
 from tclose.algorithms.incognito import lattice_loops as lattice
 from tclose.algorithms.incognito.incognito import Incognito
@@ -25,7 +26,7 @@ from tclose.errors import HighLossWarning, InfeasibleError, InferredSchemaWarnin
 from tclose.kernels.closeness import ASK, NO, YES
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tclose.table.source import read
 from tclose.testing import run
 from tests.oracles.incognito import Column, incognito, leaf_share

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 import tclose
+from tclose.algorithms.control import Control
 from tclose.algorithms.milp import branch_and_bound as search
 from tclose.algorithms.milp import patterns, solver
 from tclose.algorithms.milp.branch_and_bound import Problem
@@ -31,7 +32,7 @@ from tclose.algorithms.requirement import Requirement
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tclose.table.source import read
 from tclose.testing import run
 from tests.oracles.joint import combination_distance, value_distance

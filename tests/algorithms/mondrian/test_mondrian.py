@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tclose.algorithms.control import Control
 from tclose.algorithms.mondrian.mondrian import Mondrian
 from tclose.algorithms.requirement import Requirement
 from tclose.datasets import census
 from tclose.errors import InfeasibleError
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tclose.table.source import read
 from tclose.testing import run
 from tests.oracles.mondrian import mondrian

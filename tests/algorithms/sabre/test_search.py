@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 
 import tclose
+from tclose.algorithms.control import Control
 from tclose.algorithms.incognito.incognito import Incognito
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.sabre import sabre_search as search
-from tclose.algorithms.sabre.sabre_ak import SabreAK
-from tclose.algorithms.sabre.sabre_knn import SabreKNN
+from tclose.algorithms.sabre.sabre import SabreAK, SabreKNN
 from tclose.algorithms.shared.along import take_along
 from tclose.algorithms.shared.buckets import Bound, bucketize
 from tclose.datasets import census, hospital
@@ -26,7 +26,7 @@ from tclose.schema.schema import Schema
 from tclose.table.class_distances import class_distances
 from tclose.table.classes import Tally
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tclose.table.source import read
 from tclose.testing import run
 from tests.algorithms.mondrian.test_mondrian import random_case
@@ -207,7 +207,7 @@ def test_after_a_stop_no_further_plan_is_begun(calls: int) -> None:
         return take_along(*given, **named)
 
     rng = np.random.default_rng(1)
-    found = search.partition(take_out, table, requirement, search.Options(search_budget=True), rng, control, None)
+    found = search.partition(take_out, table, requirement, search.Options(search_budget=True), rng, control)
     assert len(begun) == calls
     assert found.facts == {"stopped_early": True}
 

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared import merge_loops as kernels
 from tclose.algorithms.shared.curve import hilbert_keys, key_bits
@@ -22,7 +23,7 @@ from tclose.errors import InfeasibleError
 from tclose.kernels.closeness import ASK
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tclose.table.source import read
 from tests.algorithms.mondrian.test_mondrian import random_case
 from tests.seeds import for_seeds

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
+from tclose.algorithms.control import Control
 from tclose.algorithms.sabre.bucket_sizes import class_sizes
 from tclose.algorithms.shared.along import take_along
 from tclose.algorithms.shared.buckets import Buckets, bucketize
@@ -21,7 +22,6 @@ from tclose.algorithms.shared.nearest import take_nearest
 from tclose.datasets import census
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control
 from tclose.table.source import read
 from tests.oracles import sabre as oracle
 from tests.seeds import for_seeds

@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.tight import cutting_loops as cutting
 from tclose.algorithms.tight.pieces import Piece
 from tclose.schema.schema import Schema
 from tclose.table.encode import encode
-from tclose.table.partition import Control
 from tclose.table.source import read
 from tests.algorithms.tight.small_pieces import cases, classes_of, piece_of, rows_of, stop_compiling
 from tests.oracles import tight as oracle

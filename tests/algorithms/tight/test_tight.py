@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tclose.algorithms import find
+from tclose.algorithms.control import Control
 from tclose.algorithms.mondrian.mondrian import Mondrian
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.tight.tight import Tight
@@ -18,7 +19,7 @@ from tclose.datasets import census, hospital
 from tclose.errors import InfeasibleError, SchemaError
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tclose.table.source import read
 from tclose.testing import run
 from tests.algorithms.mondrian.test_mondrian import random_case

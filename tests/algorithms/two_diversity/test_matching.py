@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tclose.algorithms.control import Control
 from tclose.algorithms.two_diversity.matching import SHORT, Gaps, match
 from tclose.algorithms.two_diversity.parity import is_odd
 from tclose.algorithms.two_diversity.small_groups import GroupCosts
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control
 from tests.algorithms.two_diversity.random_tables import random_table
 from tests.oracles.groups import cheapest_groups, is_two_diverse, least_cost
 from tests.seeds import for_seeds

@@ -11,12 +11,13 @@ import polars as pl
 import pytest
 
 import tclose
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.two_diversity.two_diversity import MOST_ROWS, TwoDiversity
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError
 from tclose.schema.schema import Schema
 from tclose.table.encode import encode
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tclose.table.source import read
 from tclose.testing import run
 from tests.algorithms.flat_tables import asked, flat_table

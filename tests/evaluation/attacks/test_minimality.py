@@ -13,13 +13,14 @@ import pytest
 import tclose
 from tclose.algorithms import REGISTRY, Algorithm, find
 from tclose.algorithms.capable import is_capable
+from tclose.algorithms.control import Control
 from tclose.algorithms.mondrian.mondrian import Mondrian
 from tclose.algorithms.requirement import Requirement
 from tclose.evaluation.attacks.minimality import minimality
 from tclose.evaluation.attacks.shown_boxes import Boxes, shown_classes
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tclose.table.source import read
 from tests.oracles import attacks as oracle
 from tests.seeds import for_seeds

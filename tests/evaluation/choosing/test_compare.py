@@ -14,13 +14,14 @@ import pytest
 
 import tclose
 from tclose.algorithms import find
+from tclose.algorithms.control import Control
 from tclose.algorithms.mondrian.mondrian import Mondrian
 from tclose.algorithms.tight.tight import Tight
 from tclose.evaluation.choosing.compare import STOPPED, Comparison
 from tclose.evaluation.choosing.compare_page import verdict
 from tclose.evaluation.choosing.trials import Gains, Run, with_t
 from tclose.schema.schema import Schema
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tests.pages import samples
 
 KEYS: dict[str, Any] = {

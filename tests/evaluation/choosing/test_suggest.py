@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import tclose
+from tclose.algorithms.control import Control
 from tclose.evaluation.choosing.suggest import GRID, LEAST_FALL, MARGIN, find_knee, grid
 from tclose.evaluation.choosing.suggest_page import sides, verdict
-from tclose.table.partition import Control
 from tests.evaluation.choosing.test_compare import small_table
 from tests.pages import samples
 from tests.seeds import for_seeds

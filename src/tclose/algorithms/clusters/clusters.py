@@ -7,14 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.clusters.equisized import cluster
 from tclose.algorithms.clusters.grouping import partition
 from tclose.algorithms.clusters.groups import Groups
 from tclose.algorithms.clusters.points import Cells
+from tclose.algorithms.control import Control, Stage
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.shared.stages import Stage
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 MOST_CLUSTERS = 128  # of a larger k, classes take several rows of each
 
@@ -47,15 +48,10 @@ class Clusters:
     """
 
     name: ClassVar[str] = "clusters"
-    summary: ClassVar[str] = "clusters of all sensitive attributes, and the nearest rows of each"
-    paper: ClassVar[str] = "Wang et al. 2018 (003), section 4.1"
-    needs: ClassVar[str] = "nothing"
-    several_sensitive: ClassVar[bool] = True
-    needs_levels: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
-    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
-    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        summary="clusters of all sensitive attributes, and the nearest rows of each",
+        paper="Wang et al. 2018 (003), section 4.1",
+    )
 
     def partition(
         self,
@@ -66,7 +62,7 @@ class Clusters:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """Form classes anew; `start` comes back if it holds and loses no more."""
+        """Form classes anew."""
         requirement.check_whole(table)
 
         def groups(stage: Stage) -> Groups:
@@ -79,4 +75,4 @@ class Clusters:
             owners[rows] = np.repeat(clusters, given.ravel())
             return Groups.of(owners, len(table) // requirement.k)
 
-        return partition([groups], table, requirement, rng, control, start)
+        return partition([groups], table, requirement, rng, control)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.clusters.points import Cells, Points, as_points, forms_of
-from tclose.algorithms.shared.stages import Watch
+from tclose.algorithms.control import Watch
 from tclose.table.encode import EncodedTable
 
 Floats = NDArray[np.float64]

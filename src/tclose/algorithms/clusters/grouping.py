@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.clusters.groups import Groups
+from tclose.algorithms.control import Control, Stage
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.merge import merge
 from tclose.algorithms.shared.nearest import take_nearest
-from tclose.algorithms.shared.stages import Stage
-from tclose.algorithms.shared.starts import or_start
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 Labels = NDArray[np.int64]
 TakeOut = Callable[..., tuple[Labels, Labels]]
@@ -27,10 +26,9 @@ def partition(
     requirement: Requirement,
     rng: np.random.Generator,
     control: Control,
-    start: Partition | None,
     take_out: TakeOut = take_nearest,
 ) -> Partition:
-    """Form classes in each of these ways, and keep the one of least loss, or `start` if that holds and loses no more.
+    """Form classes in each of these ways, and keep the one of least loss.
 
     A way makes the groups. Classes take their rows of each by `take_out`, and those that do not
     hold are merged.
@@ -50,8 +48,7 @@ def partition(
         if loss < least:
             best, least = labels, loss
         control.report(loss=least, done=stage.end)
-    facts = {} if complete else {"stopped_early": True}
-    return or_start(Partition(best, facts=facts), least, start, table, requirement)
+    return Partition(best, facts={} if complete else {"stopped_early": True})
 
 
 def _stages(control: Control, n_ways: int) -> Iterator[tuple[int, Stage]]:

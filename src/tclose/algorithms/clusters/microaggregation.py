@@ -9,18 +9,19 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.clusters.grouping import partition
 from tclose.algorithms.clusters.groups import Groups, adjusted
 from tclose.algorithms.clusters.ranks import groups_asked, nested
 from tclose.algorithms.clusters.swapping import TakeSwapping
+from tclose.algorithms.control import Control, Stage
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.class_sizes import ClassSizes
 from tclose.algorithms.shared.farthest import take_farthest
-from tclose.algorithms.shared.stages import Stage
 from tclose.distances import Product
 from tclose.errors import SchemaError
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 Variant = Literal["t-first", "k-first", "merge"]
 Way = Callable[[Stage], Groups]
@@ -67,15 +68,10 @@ class Microaggregation:
     """
 
     name: ClassVar[str] = "microaggregation"
-    summary: ClassVar[str] = "the rows nearest to one far out, a few of each rank"
-    paper: ClassVar[str] = "Soria-Comas et al. 2015; the rival of 003"
-    needs: ClassVar[str] = "nothing"
-    several_sensitive: ClassVar[bool] = True
-    needs_levels: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
-    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
-    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        summary="the rows nearest to one far out, a few of each rank",
+        paper="Soria-Comas et al. 2015; the rival of 003",
+    )
 
     variant: Variant = "t-first"
     within: int = 200
@@ -95,13 +91,13 @@ class Microaggregation:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """Form classes anew; `start` comes back if it holds and loses no more."""
+        """Form classes anew."""
         requirement.check_whole(table)
         if self.variant == "t-first":
             ways = _by_rank(table, requirement)
-            return partition(ways, table, requirement, rng, control, start, take_farthest)
+            return partition(ways, table, requirement, rng, control, take_farthest)
         take_out = TakeSwapping(requirement, self.within) if self.variant == "k-first" else take_farthest
-        return partition([_nearest(table, requirement)], table, requirement, rng, control, start, take_out)
+        return partition([_nearest(table, requirement)], table, requirement, rng, control, take_out)
 
 
 def _nearest(table: EncodedTable, requirement: Requirement) -> Way:

@@ -7,13 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.clusters.grouping import partition
 from tclose.algorithms.clusters.groups import Groups, adjusted, in_order
 from tclose.algorithms.clusters.points import Cells, first_component
+from tclose.algorithms.control import Control, Stage
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.shared.stages import Stage
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 
 @dataclass(frozen=True)
@@ -42,15 +43,10 @@ class PCA:
     """
 
     name: ClassVar[str] = "pca"
-    summary: ClassVar[str] = "stretches of the first principal component, and the nearest rows of each"
-    paper: ClassVar[str] = "Wang et al. 2018 (003), section 4.2"
-    needs: ClassVar[str] = "nothing"
-    several_sensitive: ClassVar[bool] = True
-    needs_levels: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
-    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
-    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        summary="stretches of the first principal component, and the nearest rows of each",
+        paper="Wang et al. 2018 (003), section 4.2",
+    )
 
     def partition(
         self,
@@ -61,7 +57,7 @@ class PCA:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """Form classes anew; `start` comes back if it holds and loses no more."""
+        """Form classes anew."""
         requirement.check_whole(table)
 
         def groups(stage: Stage) -> Groups:
@@ -71,4 +67,4 @@ class PCA:
             n_groups = adjusted(len(table), requirement.k)
             return Groups.of(in_order(order, n_groups), len(table) // n_groups)
 
-        return partition([groups], table, requirement, rng, control, start)
+        return partition([groups], table, requirement, rng, control)

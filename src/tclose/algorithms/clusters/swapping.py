@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.clusters.points import Cells
+from tclose.algorithms.control import Watch
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.shared.class_sizes import ClassSizes
+from tclose.algorithms.shared.class_sizes import ClassSizes, take_in_pieces
 from tclose.algorithms.shared.demand import decidable, soften
 from tclose.algorithms.shared.nearest import index_of
-from tclose.algorithms.shared.stages import Watch, take_in_pieces
 from tclose.table.encode import EncodedTable
 
 Integers = NDArray[np.int64]

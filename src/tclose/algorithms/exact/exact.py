@@ -9,14 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.control import Control
 from tclose.algorithms.exact.cover import Cover
 from tclose.algorithms.exact.prices import find_prices
 from tclose.algorithms.exact.subtables import Types, find_costs, find_kinds, step_of_costs
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.shared.starts import or_start
 from tclose.errors import SizeError
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 MOST_SUBTABLES = 2**25
 MOST_JOINT = 2**22  # choices of a joint's combinations: each is a transport problem
@@ -58,15 +59,12 @@ class Exact:
     """
 
     name: ClassVar[str] = "exact"
-    summary: ClassVar[str] = "the least loss of all partitions, for small tables"
-    paper: ClassVar[str] = "Liang, Yuan 2013 (002), section 4"
-    needs: ClassVar[str] = "a small table: at most about 25 different rows"
-    several_sensitive: ClassVar[bool] = True
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
-    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
-    needs_levels: ClassVar[bool] = False
-    small_only: ClassVar[bool] = True
-    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        summary="the least loss of all partitions, for small tables",
+        paper="Liang, Yuan 2013 (002), section 4",
+        needs="a small table: at most about 25 different rows",
+        small_only=True,
+    )
 
     def partition(
         self,
@@ -77,18 +75,16 @@ class Exact:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """The partition of least loss; `start` comes back if it holds and loses no more."""
+        """The partition of least loss."""
         requirement.check_whole(table)
         _check_size(Types.of(table), requirement)
-        if start is not None and not requirement.holds_in_all(table, start.labels):
-            start = None
         run = _Run.of(table, requirement, control, start)
         finished = run.search()
         at_least = run.loss if finished else min(run.at_least, run.loss)
         facts: dict[str, Any] = {"optimal": finished, "loss_at_least": at_least}
         if not finished:
             facts = {"stopped_early": True, **facts}
-        return or_start(Partition(run.labels, facts=facts), run.loss + ROUNDING, start, table, requirement)
+        return Partition(run.labels, facts=facts)
 
 
 @dataclass(eq=False)

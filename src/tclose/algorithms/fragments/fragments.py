@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.control import Control
 from tclose.algorithms.fragments.fragments_search import Search
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.shared.starts import or_start
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 
 @dataclass(frozen=True)
@@ -53,15 +54,10 @@ class Fragments:
     """
 
     name: ClassVar[str] = "fragments"
-    summary: ClassVar[str] = "boxes of all sensitive attributes, and the nearest rows of each"
-    paper: ClassVar[str] = "goes on from Bagai et al. 2023 (000)"
-    needs: ClassVar[str] = "nothing"
-    several_sensitive: ClassVar[bool] = True
-    needs_levels: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
-    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
-    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        summary="boxes of all sensitive attributes, and the nearest rows of each",
+        paper="goes on from Bagai et al. 2023 (000)",
+    )
 
     bold: bool = True
 
@@ -74,9 +70,9 @@ class Fragments:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """Form classes anew; `start` comes back if it holds and loses no more."""
+        """Form classes anew."""
         requirement.check_whole(table)
         search = Search(table, requirement, int(rng.integers(2**63)), control)
         search.run(self.bold)
         facts = {} if search.complete else {"stopped_early": True}
-        return or_start(Partition(search.best, facts=facts), search.least, start, table, requirement)
+        return Partition(search.best, facts=facts)

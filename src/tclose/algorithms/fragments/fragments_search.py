@@ -9,6 +9,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.control import Control, Stage
 from tclose.algorithms.fragments.shares import Shares, class_sizes
 from tclose.algorithms.fragments.space import Space
 from tclose.algorithms.fragments.split import fragment
@@ -16,9 +17,7 @@ from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.class_sizes import ClassSizes, halve
 from tclose.algorithms.shared.merge import merge
 from tclose.algorithms.shared.nearest import take_nearest
-from tclose.algorithms.shared.stages import Stage
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control
 
 Labels = NDArray[np.int64]
 SLACKS = (6.0, 4.5, 3.5, 2.5, 2.0, 1.5, 1.0)  # from bold to safe; the bolder, the quicker

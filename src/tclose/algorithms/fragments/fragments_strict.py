@@ -8,16 +8,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.control import Control, Stage
 from tclose.algorithms.fragments.space import Space
 from tclose.algorithms.fragments.split import fragment
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.class_sizes import ClassSizes, halve
 from tclose.algorithms.shared.merge import merge
 from tclose.algorithms.shared.nearest import take_nearest
-from tclose.algorithms.shared.stages import Stage
-from tclose.algorithms.shared.starts import or_start
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,12 @@ class FragmentsStrict:
     """
 
     name: ClassVar[str] = "fragments-strict"
-    summary: ClassVar[str] = "boxes of all sensitive attributes as printed, with exact shares"
-    paper: ClassVar[str] = "Bagai et al. 2023 (000)"
-    needs: ClassVar[str] = "sensitive values in an order, wherever a t is asked"
-    several_sensitive: ClassVar[bool] = True
-    needs_levels: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
-    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
-    distances: ClassVar[frozenset[str]] = frozenset({"ordered", "numeric"})
-    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        summary="boxes of all sensitive attributes as printed, with exact shares",
+        paper="Bagai et al. 2023 (000)",
+        needs="sensitive values in an order, wherever a t is asked",
+        distances=frozenset({"ordered", "numeric"}),
+    )
 
     def partition(
         self,
@@ -64,12 +61,10 @@ class FragmentsStrict:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """Form classes anew; `start` comes back if it holds and loses no more."""
+        """Form classes anew."""
         requirement.check_whole(table)
         labels, is_whole = _classes(table, requirement, int(rng.integers(2**63)), control)
-        facts = {} if is_whole else {"stopped_early": True}
-        loss = table.loss(labels) if start is not None else 0.0
-        return or_start(Partition(labels, facts=facts), loss, start, table, requirement)
+        return Partition(labels, facts={} if is_whole else {"stopped_early": True})
 
 
 def _classes(

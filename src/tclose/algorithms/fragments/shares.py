@@ -64,7 +64,7 @@ class Shares:
     >>> from tclose.distances import Line
     >>> from tclose.algorithms.fragments.space import Space, scale_of
     >>> from tclose.algorithms.fragments.split import fragment
-    >>> from tclose.table.partition import Control
+    >>> from tclose.algorithms.control import Control
     >>> codes = np.repeat(np.arange(4, dtype=np.int32), [2, 3, 3, 2])
     >>> salary = scale_of(Line(np.arange(4), 3), np.bincount(codes))
     >>> space = Space.of([salary], [codes], [Fraction("0.4")])

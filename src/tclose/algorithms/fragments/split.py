@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.control import Control
 from tclose.algorithms.fragments.space import OnLine, OnTree, Space
-from tclose.table.partition import Control
 
 Integers = NDArray[np.int64]
 BUDGET = 20_000_000  # visits of cells between two looks at the clock, about 0.1 s

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 from math import prod
@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import SchemaError
 from tclose.table.axes import Axis, TreeAxis
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 if TYPE_CHECKING:
     from tclose.kernels.closeness import Rules, Scratch
@@ -72,15 +74,12 @@ class Incognito:
     """
 
     name: ClassVar[str] = "incognito"
-    summary: ClassVar[str] = "one level of each hierarchy for all rows, the best of all"
-    paper: ClassVar[str] = "Cao et al. 2011 (004), sections 2 and 6; LeFevre et al. 2005; Li et al. 2007"
-    needs: ClassVar[str] = "hierarchies for numbers and dates"
-    several_sensitive: ClassVar[bool] = True
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
-    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
-    needs_levels: ClassVar[bool] = True
-    small_only: ClassVar[bool] = False
-    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        summary="one level of each hierarchy for all rows, the best of all",
+        paper="Cao et al. 2011 (004), sections 2 and 6; LeFevre et al. 2005; Li et al. 2007",
+        needs="hierarchies for numbers and dates",
+        needs_levels=True,
+    )
 
     def partition(
         self,
@@ -91,7 +90,7 @@ class Incognito:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """The classes of the best node, or `start` if that holds and loses no more."""
+        """The classes of the best node."""
         requirement.check_whole(table)
         _check_size(table.axes)
         holding, complete = _Search.of(table, requirement, control).run()
@@ -107,9 +106,7 @@ class Incognito:
             told = [_told(table, node, losses) | {"loss": loss} for loss, node in found]
             facts, notes = {}, {"minimal_nodes": told}
         # Rounded, because sums that are equal may differ in their last bits.
-        loss, node = min(found, key=lambda each: (round(each[0], 12), each[1]))
-        if start is not None and table.loss(start.labels) <= loss and requirement.holds_in_all(table, start.labels):
-            return replace(start, facts=start.facts | facts, notes=start.notes | notes)
+        _, node = min(found, key=lambda each: (round(each[0], 12), each[1]))
         return Partition(_labels(table, node), node, _told(table, node, losses) | facts, notes)
 
 

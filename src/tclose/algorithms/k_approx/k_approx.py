@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.mondrian.mondrian import Mondrian
+from tclose.algorithms import find, run_method
+from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.shared.starts import or_start
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 Integers = NDArray[np.int64]
 MOST = 2**62
@@ -70,15 +71,15 @@ class KApprox:
     """
 
     name: ClassVar[str] = "k-approx"
-    summary: ClassVar[str] = "k alone: rows with k - 1 others like them stay, the rest is one class"
-    paper: ClassVar[str] = "Liang, Yuan 2013 (002), section 5, theorem 10"
-    needs: ClassVar[str] = 'recode = "suppress", and no sensitive attribute'
-    several_sensitive: ClassVar[bool] = False
-    distances: ClassVar[frozenset[str]] = frozenset()
-    guarantees: ClassVar[frozenset[str]] = frozenset({"k"})
-    needs_levels: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
-    recodings: ClassVar[frozenset[str]] = frozenset({"suppress"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        summary="k alone: rows with k - 1 others like them stay, the rest is one class",
+        paper="Liang, Yuan 2013 (002), section 5, theorem 10",
+        needs='recode = "suppress", and no sensitive attribute',
+        several_sensitive=False,
+        distances=frozenset(),
+        guarantees=frozenset({"k"}),
+        recodings=frozenset({"suppress"}),
+    )
 
     cut: bool = False
 
@@ -91,18 +92,18 @@ class KApprox:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """Form classes anew; `start` comes back if it holds and loses no more."""
+        """Form classes anew."""
         requirement.check_whole(table)
         cells = len(table) * len(table.axes)
         kinds = _kinds(table)
         labels, least = _join(kinds, requirement.k)
-        found = Partition.of(labels, facts={"cost_within": len(table.axes), "loss_at_least": least / cells})
+        facts = {"cost_within": len(table.axes), "loss_at_least": least / cells}
+        found = Partition.of(labels)
         if self.cut:
-            cut = Mondrian().partition(table, requirement, rng=rng, control=control, start=found)
-            found = replace(cut, facts=found.facts | cut.facts)
-        found = or_start(found, table.loss(found.labels), start, table, requirement)
+            found = run_method(find("mondrian"), table, requirement, rng=rng, control=control, start=found)
+            facts |= found.facts
         optimal = round(table.loss(found.labels) * cells) == least
-        return replace(found, facts=found.facts | {"optimal": optimal})
+        return replace(found, facts=facts | {"optimal": optimal})
 
 
 def _kinds(table: EncodedTable) -> Integers:

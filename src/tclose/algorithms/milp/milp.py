@@ -9,6 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tclose.algorithms import find
+from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.control import Control
 from tclose.algorithms.highs import load
 from tclose.algorithms.milp.branch_and_bound import Problem, Search, Watch
 from tclose.algorithms.milp.cuts import lids_of, weigher
@@ -17,11 +20,9 @@ from tclose.algorithms.milp.incumbent import Book
 from tclose.algorithms.milp.patterns import Patterns, RowTypes
 from tclose.algorithms.milp.program import Asked
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.shared.starts import or_start
-from tclose.algorithms.tight.tight import Tight
 from tclose.errors import SchemaError
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 WARMING, MOST_WARMING = 0.5, 5.0  # of the time, and in seconds: for a method that is quick
 
@@ -69,15 +70,14 @@ class Milp:
     """
 
     name: ClassVar[str] = "milp"
-    summary: ClassVar[str] = "the fewest stars, with a proof of how few there can be; few quasi-identifiers"
-    paper: ClassVar[str] = "Liang and Yuan 2013 (002), section 4, theorem 9"
-    needs: ClassVar[str] = 'recode = "suppress", few different rows, and tclose[optimum]'
-    several_sensitive: ClassVar[bool] = True
-    needs_levels: ClassVar[bool] = False
-    small_only: ClassVar[bool] = True
-    recodings: ClassVar[frozenset[str]] = frozenset({"suppress"})
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
-    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        summary="the fewest stars, with a proof of how few there can be; few quasi-identifiers",
+        paper="Liang and Yuan 2013 (002), section 4, theorem 9",
+        needs='recode = "suppress", few different rows, and tclose[optimum]',
+        guarantees=frozenset({"k", "t"}),
+        small_only=True,
+        recodings=frozenset({"suppress"}),
+    )
 
     gap: float = 0.0
     seconds: float = 60.0
@@ -95,7 +95,7 @@ class Milp:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """The best partition found, and what is proved of it; `start` comes back if it holds and loses no more."""
+        """The best partition found, and what is proved of it."""
         load(self.name)
         requirement.check_whole(table)
         watch = self._watch(table, control)
@@ -105,7 +105,7 @@ class Milp:
         book.enter(np.zeros(len(table), np.int64))
         if not watch.stop():
             quick = Control(min(WARMING * watch.left(), MOST_WARMING), whole=control)
-            book.enter(Tight("fast").partition(table, requirement, rng=rng, control=quick).labels)
+            book.enter(find("tight", {"effort": "fast"}).partition(table, requirement, rng=rng, control=quick).labels)
         if start is not None:
             book.enter(start.labels)
         bound, complete = 0, False
@@ -117,8 +117,7 @@ class Milp:
         facts: dict[str, Any] = {"optimal": book.stars == bound, "loss_at_least": bound / cells}
         if not complete:
             facts["stopped_early"] = True
-        found = Partition(book.labels, facts=facts)
-        return or_start(found, table.loss(found.labels), start, table, requirement)
+        return Partition(book.labels, facts=facts)
 
     def _watch(self, table: EncodedTable, control: Control) -> Watch:
         """What the search needs to know of the time."""

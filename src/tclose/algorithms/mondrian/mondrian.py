@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 if TYPE_CHECKING:
     from tclose.algorithms.mondrian.mondrian_loops import Room
@@ -47,15 +49,10 @@ class Mondrian:
     """
 
     name: ClassVar[str] = "mondrian"
-    summary: ClassVar[str] = "median cuts, from the whole table down"
-    paper: ClassVar[str] = "Cao et al. 2011 (004), sections 2 and 6; Li et al. 2010"
-    needs: ClassVar[str] = "nothing"
-    several_sensitive: ClassVar[bool] = True
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
-    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
-    needs_levels: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
-    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        summary="median cuts, from the whole table down",
+        paper="Cao et al. 2011 (004), sections 2 and 6; Li et al. 2010",
+    )
 
     def partition(
         self,

@@ -10,19 +10,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.control import Control, Stage, Watch
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.algorithms.sabre.bucket_sizes import class_sizes
 from tclose.algorithms.shared.buckets import Bound, Buckets, bucketize
 from tclose.algorithms.shared.class_sizes import ClassSizes
 from tclose.algorithms.shared.merge import merge
-from tclose.algorithms.shared.stages import Stage, Watch
-from tclose.algorithms.shared.starts import or_start
 from tclose.distances import Line, Matrix
 from tclose.distances.matrix import GAP
 from tclose.errors import SchemaError
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 Labels = NDArray[np.int64]
 GRID = tuple(Fraction(step, 40) for step in range(41))  # of bucketing budgets; absolute, so that a larger t has more
@@ -108,9 +107,8 @@ def partition(
     options: Options,
     rng: np.random.Generator,
     control: Control,
-    start: Partition | None,
 ) -> Partition:
-    """Algorithm SABRE; of several ways to try, the one of least loss, or `start` if that holds and loses no more."""
+    """Algorithm SABRE; of several ways to try, the one of least loss."""
     requirement.check_whole(table)
     seed = int(rng.integers(2**63))
     plans = list(_plans(table, requirement, options))
@@ -122,12 +120,11 @@ def partition(
         stage = Stage(control, number / len(plans), (number + 1) / len(plans))
         labels, is_whole = _carry_out(plan, take_out, table, requirement, seed, stage)
         complete &= is_whole
-        loss = table.loss(labels) if len(plans) > 1 or start is not None else 0.0
+        loss = table.loss(labels) if len(plans) > 1 else 0.0
         if loss < least:
             best, least = labels, loss
         control.report(loss=least if len(plans) > 1 else None, done=(number + 1) / len(plans))
-    facts = {} if complete else {"stopped_early": True}
-    return or_start(Partition(best, facts=facts), least, start, table, requirement)
+    return Partition(best, facts={} if complete else {"stopped_early": True})
 
 
 def _carry_out(

@@ -9,6 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.control import Watch
+
 Integers = NDArray[np.int64]
 
 
@@ -69,3 +71,20 @@ def looks(sizes: ClassSizes, rows: int) -> list[tuple[int, int]]:
     ends = np.cumsum(sizes.kinds.sum(axis=1)[sizes.sequence])
     cuts = np.searchsorted(ends, np.arange(rows, int(ends[-1]), rows)) + 1
     return list(pairwise(np.unique([0, *cuts, len(ends)]).tolist()))
+
+
+def take_in_pieces(
+    take_out: Callable[[int, int], None], sizes: ClassSizes, rows: int, labels: Integers, seeds: Integers, watch: Watch
+) -> tuple[Integers, Integers]:
+    """Form all classes, `first` to `last - 1` at a time; `take_out` fills in labels and seeds.
+
+    When the time is over, the rows not yet taken, whose labels are -1, are one class, and there
+    are fewer seeds than classes were asked for.
+    """
+    for first, last in looks(sizes, rows):
+        take_out(first, last)
+        watch.report(done=last / len(sizes))
+        if watch.stop and last < len(sizes) - 1:  # the last class takes all that is left anyway
+            labels[labels < 0] = last
+            return labels, seeds[:last]
+    return labels, seeds

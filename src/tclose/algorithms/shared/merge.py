@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.control import Watch
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.shared.stages import Watch
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.shared.class_sizes import ClassSizes
+from tclose.algorithms.control import Watch
+from tclose.algorithms.shared.class_sizes import ClassSizes, take_in_pieces
 from tclose.algorithms.shared.curve import hilbert_keys, key_bits
-from tclose.algorithms.shared.stages import Watch, take_in_pieces
 from tclose.table.encode import EncodedTable
 
 if TYPE_CHECKING:

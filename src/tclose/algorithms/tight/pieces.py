@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.curve import order_along
 from tclose.algorithms.shared.demand import Softened
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 if TYPE_CHECKING:
     from tclose.algorithms.tight import moving_loops as moving

@@ -12,13 +12,15 @@ from typing import ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.curve import order_along
 from tclose.algorithms.shared.demand import Softened, decidable, soften
 from tclose.algorithms.tight.pieces import Effort, Piece
 from tclose.errors import SchemaError
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 Labels = NDArray[np.int64]
 Job = TypeVar("Job")
@@ -66,15 +68,10 @@ class Tight:
     """
 
     name: ClassVar[str] = "tight"
-    summary: ClassVar[str] = "split, mend and search: the least loss"
-    paper: ClassVar[str] = "our own; goes on from Cao et al. 2011 (004), section 8"
-    needs: ClassVar[str] = "nothing"
-    several_sensitive: ClassVar[bool] = True
-    needs_levels: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
-    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
-    distances: ClassVar[frozenset[str]] = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
-    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "t", "l"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        summary="split, mend and search: the least loss",
+        paper="our own; goes on from Cao et al. 2011 (004), section 8",
+    )
 
     effort: Literal["fast", "balanced", "best"] = "balanced"
 
@@ -91,12 +88,10 @@ class Tight:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """The best partition found; if `start` holds and is better than that, what a search from there finds."""
+        """The best partition found; if `start` is better than that, what a search from there finds."""
         requirement.check_whole(table)
         run = _Run(table, decidable(requirement), EFFORTS[self.effort], control)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            if start is not None and not requirement.holds_in_all(table, start.labels):
-                start = None
             before = np.inf if start is None else table.loss(start.labels)
             half = 1.0 if start is None else 0.5
             labels, least = run.search(run.split(rng, pool), rng, pool, before, (0.0, half))

@@ -29,10 +29,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tclose.algorithms.control import Control
 from tclose.algorithms.two_diversity.matching_program import Program, Solution
 from tclose.algorithms.two_diversity.parity import TINY, violated_sets
 from tclose.algorithms.two_diversity.small_groups import Floats, GroupCosts, Groups, are_diverse, divide
-from tclose.table.partition import Control
 
 NEAREST = 8  # neighbours of each row that the program begins with
 AT_ONCE = 4  # groups added for each row at a time

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tclose.algorithms.control import Control
 from tclose.algorithms.highs import load
 from tclose.algorithms.two_diversity.parity import Members, is_odd
 from tclose.algorithms.two_diversity.small_groups import Floats, Groups, Integers, sizes
-from tclose.table.partition import Control
 
 
 class Solution(NamedTuple):

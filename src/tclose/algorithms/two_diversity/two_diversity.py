@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.shared.starts import or_start
 from tclose.algorithms.two_diversity.matching import match
 from tclose.algorithms.two_diversity.small_groups import GroupCosts, labels_of
 from tclose.errors import SchemaError, SizeError
 from tclose.schema.columns import Diversity
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 
 MOST_ROWS = 1000
 
@@ -67,15 +68,15 @@ class TwoDiversity:
     """
 
     name: ClassVar[str] = "two-diversity"
-    summary: ClassVar[str] = "the best 2-diverse partition, or the best for k = 2 alone, proven; small tables"
-    paper: ClassVar[str] = "Liang, Yuan 2013 (002), section 6, theorem 11"
-    needs: ClassVar[str] = f"at most {MOST_ROWS} rows; l = {{frequency = 2}}, or k = 2 alone; tclose[optimum]"
-    several_sensitive: ClassVar[bool] = False
-    distances: ClassVar[frozenset[str]] = frozenset()
-    guarantees: ClassVar[frozenset[str]] = frozenset({"k", "l"})
-    needs_levels: ClassVar[bool] = False
-    small_only: ClassVar[bool] = True
-    recodings: ClassVar[frozenset[str]] = frozenset({"generalize", "suppress"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        summary="the best 2-diverse partition, or the best for k = 2 alone, proven; small tables",
+        paper="Liang, Yuan 2013 (002), section 6, theorem 11",
+        needs=f"at most {MOST_ROWS} rows; l = {{frequency = 2}}, or k = 2 alone; tclose[optimum]",
+        several_sensitive=False,
+        distances=frozenset(),
+        guarantees=frozenset({"k", "l"}),
+        small_only=True,
+    )
 
     def refuse(self, schema: Schema) -> None:
         """Raise SchemaError if more is asked than 2-diversity."""
@@ -97,7 +98,7 @@ class TwoDiversity:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """Find the best; `start` comes back if it holds and loses no more, with the facts about the best."""
+        """Find the best."""
         requirement.check_whole(table)
         n = len(table)
         if requirement.k == 1 and not requirement.attributes:
@@ -116,5 +117,4 @@ class TwoDiversity:
         least = min(matching.bound / costs.units / n, loss)
         facts = {"optimal": matching.optimal, "loss_at_least": least}
         facts |= {"stopped_early": True} if matching.stopped else {}
-        found = or_start(Partition(labels, facts=facts), loss, start, table, requirement)
-        return replace(found, facts=facts)
+        return Partition(labels, facts=facts)

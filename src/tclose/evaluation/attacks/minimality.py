@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms import Algorithm
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import InfeasibleError
 from tclose.evaluation.attacks.shown_boxes import shown_classes
 from tclose.table.encode import EncodedTable
-from tclose.table.partition import Control
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

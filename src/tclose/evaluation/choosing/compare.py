@@ -10,12 +10,12 @@ from fractions import Fraction
 from typing import Any
 
 from tclose.algorithms import Algorithm, find
+from tclose.algorithms.control import Control
 from tclose.errors import SchemaError
 from tclose.evaluation.choosing.trials import Gains, Ground, Run, label, with_t
 from tclose.pipeline import Listener
 from tclose.schema.schema import Schema
 from tclose.schema.toml import exact
-from tclose.table.partition import Control
 from tclose.table.source import read
 
 METHODS = ("tight", "mondrian", "sabre-knn", "sabre-ak")

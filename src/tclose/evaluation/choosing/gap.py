@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from tclose.algorithms import REGISTRY, Algorithm, find
+from tclose.algorithms import REGISTRY, Algorithm, find, run_method
 from tclose.algorithms.capable import check_capable, is_capable
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import MissingExtraError, SchemaError, SizeError, VerificationError
 from tclose.pipeline import Listener, take_in
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
-from tclose.table.partition import Control
 
 ROUNDING = 1e-9  # sums of the same terms in another order
 SLACK = 1e-7  # what a bound in floats may be off
@@ -167,9 +167,15 @@ def _chosen(schema: Schema, methods: Iterable[str | Algorithm] | None) -> list[A
     names = {algorithm.name for algorithm in asked}
     if len(names) < len(asked):
         raise SchemaError("Give each method once: a table of gaps has a line a name.")
-    others = [kind() for name, kind in REGISTRY.items() if name not in names and (methods is None or kind.small_only)]
+    others = [
+        kind()
+        for name, kind in REGISTRY.items()
+        if name not in names and (methods is None or kind.capabilities.small_only)
+    ]
     chosen = asked + [algorithm for algorithm in others if is_capable(algorithm, schema)]
-    return sorted(chosen, key=lambda algorithm: not algorithm.small_only)  # those first that may prove an optimum
+    return sorted(
+        chosen, key=lambda algorithm: not algorithm.capabilities.small_only
+    )  # those first that may prove an optimum
 
 
 def _check_bounds(found: Gap) -> None:
@@ -185,7 +191,7 @@ def _check_bounds(found: Gap) -> None:
 def _entry(algorithm: Algorithm, table: EncodedTable, requirement: Requirement, seed: int, control: Control) -> Entry:
     started = clock.perf_counter()
     try:
-        partition = algorithm.partition(table, requirement, rng=np.random.default_rng(seed), control=control)
+        partition = run_method(algorithm, table, requirement, rng=np.random.default_rng(seed), control=control)
     except (SchemaError, SizeError, MissingExtraError) as error:
         return Entry(algorithm.name, None, clock.perf_counter() - started, refused=str(error))
     seconds = clock.perf_counter() - started

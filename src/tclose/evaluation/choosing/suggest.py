@@ -8,13 +8,14 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from tclose.algorithms import Algorithm, find
+from tclose.algorithms.control import Control
 from tclose.algorithms.tight.tight import Tight
 from tclose.errors import InfeasibleError, SchemaError
 from tclose.evaluation.choosing.trials import Gains, Ground, Run, label, with_t
 from tclose.pipeline import Listener
 from tclose.schema.schema import Schema
 from tclose.schema.toml import exact
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tclose.table.source import read
 
 METHOD = Tight("fast")

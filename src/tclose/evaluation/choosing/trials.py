@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.algorithms import Algorithm
+from tclose.algorithms import Algorithm, better_of
 from tclose.algorithms.capable import check_capable
+from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.shared.starts import or_start
 from tclose.distances import Product
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError, TcloseError, VerificationError
 from tclose.evaluation.attacks.attacked_values import by_value
@@ -35,7 +35,7 @@ from tclose.table.classes import Classes, Tally
 from tclose.table.coded import CodedColumn
 from tclose.table.encode import EncodedTable, encode_rows, select_rows
 from tclose.table.joint_distances import joint_distances
-from tclose.table.partition import Control, Partition
+from tclose.table.partition import Partition
 from tclose.table.source import Source
 from tclose.verification.verify import keep_failure
 
@@ -181,7 +181,8 @@ class Ground:
         seconds = clock.perf_counter() - began
         if not requirement.holds_in_all(self.table, partition.labels):
             raise VerificationError(f"'{algorithm.name}' returned classes that break the requirement.")
-        partition = or_start(partition, self.table.loss(partition.labels), known, self.table, requirement)
+        if known is not None and requirement.holds_in_all(self.table, known.labels):
+            partition = better_of(partition, known, self.table)
         labels = shown_classes(self.table, partition.labels)
         if failure := self._keep_failure(labels, schema):
             asked = "" if t is None else f" at t = {float(t):g}"

@@ -1,0 +1,43 @@
+"""What a method is and what it can promise, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+EVERY_DISTANCE = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
+EVERY_GUARANTEE = frozenset({"k", "t", "l"})
+EVERY_RECODING = frozenset({"generalize", "suppress"})
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a method can promise: a schema that asks for more is refused before any row is read.
+
+    Attributes
+    ----------
+    summary, paper, needs
+        For people: what it does, where it comes from, what it needs.
+    several_sensitive
+        Whether it takes more than one sensitive attribute.
+    distances, guarantees, recodings
+        The distances it knows, what it guarantees of k, t and l, and the values of `recode` it takes.
+    needs_levels
+        Whether every quasi-identifier must have a hierarchy to climb.
+    small_only
+        Whether it refuses tables that are too large for it, with SizeError.
+
+    Examples
+    --------
+    >>> Capabilities("one class", "none", guarantees=frozenset({"k"})).distances == EVERY_DISTANCE
+    True
+    """
+
+    summary: str
+    paper: str
+    needs: str = "nothing"
+    several_sensitive: bool = True
+    distances: frozenset[str] = EVERY_DISTANCE
+    guarantees: frozenset[str] = EVERY_GUARANTEE
+    recodings: frozenset[str] = EVERY_RECODING
+    needs_levels: bool = False
+    small_only: bool = False

@@ -1,0 +1,86 @@
+"""Control: how a running method is watched and stopped, and the stages of a longer run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass
+class Control:
+    """How the caller follows a method and ends it early.
+
+    Attributes
+    ----------
+    seconds
+        Time allowed; None is no limit.
+    listener
+        Called with the loss so far and the share of the work done, each None where unknown.
+    whole
+        Of what this is a part: if that is stopped, so is this.
+    """
+
+    seconds: float | None = None
+    listener: Callable[[float | None, float | None], None] | None = None
+    whole: Control | None = None
+    _started: float = field(default_factory=time.monotonic)
+    _stopped: bool = False
+
+    def begin(self, seconds: float | None, listener: Callable[[float | None, float | None], None]) -> None:
+        """Count the time from now on."""
+        self.seconds, self.listener, self._started = seconds, listener, time.monotonic()
+
+    def report(self, loss: float | None = None, done: float | None = None) -> None:
+        """Tell how far the method is."""
+        if self.listener is not None:
+            self.listener(loss, done)
+
+    def end(self) -> None:
+        """Ask the method to come back with what it has."""
+        self._stopped = True
+
+    @property
+    def stop(self) -> bool:
+        """Whether the method should come back with what it has."""
+        if self.whole is not None and self.whole.stop:
+            return True
+        return self._stopped or (self.seconds is not None and time.monotonic() - self._started > self.seconds)
+
+
+class Watch(Protocol):
+    """What a stage needs of `Control`."""
+
+    def report(self, *, done: float) -> None:
+        """Tell what share of the stage is done."""
+        ...
+
+    @property
+    def stop(self) -> bool:
+        """Whether to come back with what there is."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stretch of a longer run, so that what it tells of itself never goes back.
+
+    Examples
+    --------
+    >>> Stage(Control(listener=lambda loss, done: print(done)), 0.5, 0.75).report(done=0.5)
+    0.625
+    """
+
+    control: Control
+    begin: float
+    end: float
+
+    def report(self, *, done: float) -> None:
+        """Tell the share of the whole run."""
+        self.control.report(done=self.begin + (self.end - self.begin) * done)
+
+    @property
+    def stop(self) -> bool:
+        """Whether to come back with what there is."""
+        return self.control.stop
