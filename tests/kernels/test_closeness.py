@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tclose
+from tclose.algorithms.packing import form_of, rules_of, scratch_of
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.distances import Equal, Form, Hierarchical, Line, Matrix, Numeric, Ordered, Product, Tree
 from tclose.kernels import closeness
@@ -64,9 +65,9 @@ def test_agrees_with_fractions(compiled: bool, monkeypatch: pytest.MonkeyPatch) 
         sides = [(-1, True, chosen)]
         if 0 <= cut < len(chosen) - 1:
             sides += [(0, True, chosen[: cut + 1]), (0, False, chosen[cut + 1 :])]
-        scratch = requirement.scratch()
+        scratch = scratch_of(requirement)
         for axis, left, members in sides:
-            verdict = closeness.holds(rows, 1, 0, len(rows), axis, cut, left, requirement.rules(), scratch)
+            verdict = closeness.holds(rows, 1, 0, len(rows), axis, cut, left, rules_of(requirement), scratch)
             expected = requirement.holds([members])
             if verdict == ASK:
                 asked = requirement.attributes[0].l
@@ -82,12 +83,12 @@ def test_agrees_with_fractions(compiled: bool, monkeypatch: pytest.MonkeyPatch) 
 def terms(form: Line | Tree, reference: list[int], counts: list[int]) -> tuple[int, int]:
     attribute = Attribute(Domain("x", form, False), np.array(reference, np.int64), Fraction(1, 2), None)
     requirement = Requirement(1, (attribute,), sum(reference))
-    scratch = requirement.scratch()
+    scratch = scratch_of(requirement)
     found = [code for code, count in enumerate(counts) if count]
     scratch.counts[: len(counts)] = counts
     scratch.touched[: len(found)] = found
     function = closeness.line_terms if isinstance(form, Line) else closeness.tree_terms
-    a, b = function(requirement.rules(), 0, scratch, len(found), sum(counts))
+    a, b = function(rules_of(requirement), 0, scratch, len(found), sum(counts))
     return int(a), int(b)
 
 
@@ -120,10 +121,10 @@ def test_a_product_agrees_with_fractions(compiled: bool, monkeypatch: pytest.Mon
         for t in (Fraction(int(rng.integers(0, 21)), 20), distance, max(distance - Fraction(1, 10**6), Fraction(0))):
             attribute = Attribute(Domain("x", form, False), reference, t, None)
             requirement = Requirement(1, (attribute,), len(codes))
-            assert attribute.kernel_form == (PRODUCT if t.denominator <= 2**31 else OTHER)
-            scratch = requirement.scratch()
-            verdict = closeness.holds(chosen[:, None], 0, 0, len(chosen), -1, 0, True, requirement.rules(), scratch)
-            if attribute.kernel_form == PRODUCT:
+            assert form_of(attribute) == (PRODUCT if t.denominator <= 2**31 else OTHER)
+            scratch = scratch_of(requirement)
+            verdict = closeness.holds(chosen[:, None], 0, 0, len(chosen), -1, 0, True, rules_of(requirement), scratch)
+            if form_of(attribute) == PRODUCT:
                 assert verdict == (YES if distance <= t else NO)
                 verdicts.append(verdict)
             assert not scratch.counts.any()
@@ -138,8 +139,8 @@ def test_a_product_beyond_64_bits_is_asked_about() -> None:
     for size, verdict in ((2**6, YES), (2**8, ASK)):
         rows = np.repeat(np.array([[0], [1]], np.int32), size // 2, axis=0)
         rows[0] = 1
-        scratch = requirement.scratch()
-        assert closeness.holds(rows, 0, 0, size, -1, 0, True, requirement.rules(), scratch) == verdict
+        scratch = scratch_of(requirement)
+        assert closeness.holds(rows, 0, 0, size, -1, 0, True, rules_of(requirement), scratch) == verdict
         assert attribute.holds(np.bincount(rows[:, 0]))
 
 
@@ -171,8 +172,8 @@ def test_the_whole_path_at_size() -> None:
     counts[-1] -= 1  # one row moves across the whole line: the distance is exactly 1 / n
     for t, verdict in ((Fraction(1, n), YES), (Fraction(1, n + 1), NO), (Fraction(1, n - 1), YES), (Fraction(0), NO)):
         attribute = Attribute(Domain("x", form, False), reference, t, None)
-        rules = Requirement(1, (attribute,), n).rules()
-        scratch = Requirement(1, (attribute,), n).scratch()
+        rules = rules_of(Requirement(1, (attribute,), n))
+        scratch = scratch_of(Requirement(1, (attribute,), n))
         scratch.counts[:] = counts
         scratch.touched[:] = np.arange(m)
         a, b = closeness.line_terms(rules, 0, scratch, m, n)

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tclose.algorithms.packing import costs_of
 from tclose.kernels.costs import span_cost
 from tclose.schema.schema import Schema
 from tclose.table.axes import Axis, SpanAxis, TreeAxis
@@ -355,7 +356,7 @@ def all_kinds(missing: bool, recode: str) -> EncodedTable:
 @pytest.mark.parametrize("compiled", [True, False])
 def test_the_kernel_costs_the_same(compiled: bool, missing: bool, recode: str) -> None:
     table = all_kinds(missing, recode)
-    costs = table.costs()
+    costs = costs_of(table)
     kernel: Any = span_cost
     kernel = kernel if compiled else kernel.py_func
     for place, axis in enumerate(table.axes):

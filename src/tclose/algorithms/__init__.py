@@ -19,7 +19,12 @@ from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
 
 ROUNDING = 1e-12  # losses that differ by less are taken as one
-SAID_OF_ALL = ("optimal", "loss_at_least", "cost_within", "stopped_early")  # facts of a run, whichever partition it gives
+SAID_OF_ALL = (
+    "optimal",
+    "loss_at_least",
+    "cost_within",
+    "stopped_early",
+)  # facts of a run, whichever partition it gives
 
 
 @runtime_checkable

@@ -6,23 +6,17 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Line, Matrix, Product, Tree
+from tclose.distances import Product
 from tclose.errors import InfeasibleError
 from tclose.schema.columns import Diversity
 from tclose.schema.schema import Schema
 from tclose.table.encode import Domain, EncodedTable
-from tclose.verification.diversity import entropy_at_least
-
-if TYPE_CHECKING:
-    from tclose.kernels.closeness import Rules, Scratch
 
 Integers = NDArray[np.int64]
-LARGEST = 2**31  # kernels multiply numerators and denominators with row counts; larger ones they leave to us
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,19 +37,6 @@ class Attribute:
     reference: Integers
     t: Fraction | None
     l: Diversity | None  # noqa: E741
-
-    @property
-    def kernel_form(self) -> int:
-        """How the kernels see it: some they leave to `holds`."""
-        from tclose.kernels.closeness import LINE, NONE, OTHER, PRODUCT, TREE
-
-        asked = self.l or Diversity()
-        fractions = [self.t, asked.frequency, asked.recursive[0] if asked.recursive else None]
-        sizes = [max(number.as_integer_ratio()) for number in fractions if number is not None]
-        if max(sizes, default=0) > LARGEST or (self.t is not None and isinstance(self.domain.form, Matrix)):
-            return OTHER
-        forms = {Line: LINE, Tree: TREE, Product: PRODUCT}
-        return NONE if self.t is None else forms[type(self.domain.form)]
 
     def distance(self, counts: Integers) -> Fraction | float:
         """The distance of a class from the reference, straight from the definition."""
@@ -102,16 +83,6 @@ class Requirement:
         )
         return cls(schema.k, attributes, len(table))
 
-    @property
-    def pace(self) -> int:
-        """What a kernel's budget of row visits is to be divided by, so that it comes back in time.
-
-        A class of a joint takes as long as about a thousand visits.
-        """
-        from tclose.kernels.closeness import PRODUCT
-
-        return 1000 if any(attribute.kernel_form == PRODUCT for attribute in self.attributes) else 1
-
     def holds(self, codes: Sequence[NDArray[np.int32]]) -> bool:
         """Whether a class is close and diverse; `codes` are those of its rows, an array for each attribute.
 
@@ -121,6 +92,7 @@ class Requirement:
 
     def holds_in_all(self, table: EncodedTable, labels: Integers) -> bool:
         """Whether every class has k rows and is close and diverse; exact."""
+        from tclose.algorithms.packing import rules_of, scratch_of
         from tclose.kernels.closeness import ASK, NO, judge_classes
 
         sizes = np.bincount(labels)
@@ -131,7 +103,7 @@ class Requirement:
         for column, codes in zip(rows.T, table.codes, strict=True):
             column[:] = codes[order]
         verdicts = np.empty(len(sizes), np.int8)
-        judge_classes(rows, starts, self.rules(), self.scratch(), verdicts)
+        judge_classes(rows, starts, rules_of(self), scratch_of(self), verdicts)
         asked = np.flatnonzero(verdicts == ASK)
         return not (verdicts == NO).any() and all(
             self.holds(list(rows[starts[each] : starts[each + 1]].T)) for each in asked
@@ -165,37 +137,6 @@ class Requirement:
                     "some class is. Raise t."
                 )
 
-    def rules(self) -> Rules:
-        """The same as arrays, for kernels."""
-        from tclose.kernels import closeness as columns
-
-        table = np.zeros((len(self.attributes), columns.N_COLUMNS), np.int64)
-        entropy = np.full(len(self.attributes), -1.0)
-        data = [np.zeros(0, np.int64)]
-        for place, attribute in enumerate(self.attributes):
-            row = table[place]
-            row[columns.FORM], row[columns.SIZE] = attribute.kernel_form, attribute.domain.size
-            t = attribute.t if attribute.t is not None else Fraction(1)
-            row[columns.T_OVER], row[columns.T_UNDER] = t.limit_denominator(LARGEST).as_integer_ratio()
-            if attribute.kernel_form != columns.OTHER:
-                entropy[place] = _put_diversity(row, attribute.l or Diversity())
-            for column, part in _parts(attribute, row):
-                row[column] = sum(map(len, data))
-                data.append(part)
-        joints = np.flatnonzero(table[:, columns.FORM] == columns.PRODUCT)
-        return columns.Rules(
-            self.n, table, entropy, np.concatenate(data, dtype=np.int64), joints if len(joints) else None
-        )
-
-    def scratch(self) -> Scratch:
-        """Room for the kernels to count in."""
-        from tclose.kernels.closeness import Scratch
-
-        domains = [attribute.domain for attribute in self.attributes]
-        nodes = (len(domain.form.parents) if isinstance(domain.form, Tree) else 0 for domain in domains)
-        most = max((domain.size + more for domain, more in zip(domains, nodes, strict=True)), default=0)
-        return Scratch(np.zeros(most, np.int64), np.zeros(most, np.int32))
-
 
 def is_diverse(counts: Integers, asked: Diversity) -> bool:
     """Whether a class with these counts is as diverse as asked; entropy by integers of any length."""
@@ -210,37 +151,17 @@ def is_diverse(counts: Integers, asked: Diversity) -> bool:
     return asked.entropy is None or entropy_at_least(ordered, asked.entropy)
 
 
-def _put_diversity(row: Integers, asked: Diversity) -> float:
-    """Fill in what is asked of l, and return the logarithm of what is asked of entropy."""
-    from tclose.kernels import closeness as columns
+def entropy_at_least(counts: Sequence[int], bound: Fraction) -> bool:
+    """Whether the entropy of these counts, none of them 0, is at least the logarithm of `bound`.
 
-    row[columns.DISTINCT] = min(asked.distinct or 0, LARGEST)
-    row[columns.FREQUENCY_OVER], row[columns.FREQUENCY_UNDER] = (asked.frequency or Fraction(0)).as_integer_ratio()
-    factor, place = asked.recursive or (Fraction(0), 0)
-    row[columns.RECURSIVE_L] = min(place, LARGEST)  # no class has so many values: it fails either way
-    row[columns.RECURSIVE_OVER], row[columns.RECURSIVE_UNDER] = factor.as_integer_ratio()
-    return -1.0 if asked.entropy is None else math.log(asked.entropy)
-
-
-def _parts(attribute: Attribute, row: Integers) -> list[tuple[int, NDArray[Any]]]:
-    """The long arrays of an attribute, by the column that says where each begins."""
-    from tclose.kernels import closeness as columns
-
-    form, reference = attribute.domain.form, attribute.reference
-    if isinstance(form, Line):
-        below = np.cumsum(reference)
-        area = np.concatenate([[0], np.cumsum(np.diff(form.positions) * below[:-1])])
-        row[columns.DENOMINATOR] = form.span
-        return [(columns.POSITION, form.positions), (columns.BELOW, below), (columns.AREA, area)]
-    if isinstance(form, Matrix):
-        return []
-    if isinstance(form, Product):
-        row[columns.DENOMINATOR] = form.denominator
-        return [(columns.WEIGHT, form.costs.ravel()), (columns.MASS, reference), (columns.POSITION, form.pairs.ravel())]
-    mass = np.zeros(len(form.parents), np.int64)
-    for level in range(form.paths.shape[1]):
-        known = form.paths[:, level] >= 0
-        np.add.at(mass, form.paths[known, level], reference[known])
-    row[columns.DENOMINATOR], row[columns.DEPTH] = form.denominator, form.paths.shape[1]
-    row[columns.TOTAL] = int((form.weights * mass).sum())
-    return [(columns.WEIGHT, form.weights), (columns.MASS, mass), (columns.PATH, form.paths.ravel())]
+    With s their sum and bound = a / b, that is (s b)^s >= a^s times the product of c^c. Dividing
+    all counts by their greatest common divisor g takes the g-th root of both sides.
+    """
+    s = sum(counts)
+    surplus = math.log(s) - sum(count * math.log(count) for count in counts) / s - math.log(bound)
+    if abs(surplus) > 1e-9:
+        return surplus > 0
+    common = math.gcd(*counts)
+    small = [count // common for count in counts]
+    s //= common
+    return bool((s * bound.denominator) ** s >= bound.numerator**s * math.prod(count**count for count in small))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +16,13 @@ from numpy.typing import NDArray
 from tclose.distances import Form
 from tclose.errors import TableError
 from tclose.schema.schema import Schema
-from tclose.table.axes import Axis, SpanAxis, TreeAxis
+from tclose.table.axes import Axis
 from tclose.table.coded import CodedColumn
 from tclose.table.joint_codes import build_joint
 from tclose.table.quasi import build_axes
 from tclose.table.reading import Reader, clean, code
 from tclose.table.sensitive import build_domain
 from tclose.table.source import Source
-
-if TYPE_CHECKING:
-    from tclose.kernels.costs import Costs
 
 Spans = list[tuple[NDArray[np.int32], NDArray[np.int32]]]
 
@@ -116,24 +113,6 @@ class EncodedTable:
         sizes = np.bincount(labels)
         spans = spans or self.spans(labels, len(sizes))
         return sum(int(sizes[low != high].sum()) for low, high in spans)
-
-    def costs(self) -> Costs:
-        """What a span of places costs on each axis, as arrays for kernels."""
-        from tclose.kernels import costs as columns
-
-        rows = np.zeros((len(self.axes), 6), np.int64)
-        data = [np.zeros(0)]
-        for row, axis in zip(rows, self.axes, strict=True):
-            row[columns.IS_TREE], row[columns.LAST] = isinstance(axis, TreeAxis), axis.size - axis.missing
-            parts = {columns.LEVELS: _range_maxima(axis.gap_costs)} if isinstance(axis, TreeAxis) else {}
-            if isinstance(axis, SpanAxis):
-                parts = {columns.LOWS: axis.lows, columns.HIGHS: axis.highs}
-            else:
-                row[columns.WIDTH] = len(axis.gap_costs)
-            for column, part in parts.items():
-                row[column] = sum(map(len, data))
-                data.append(part.ravel())
-        return columns.Costs(rows, np.concatenate(data))
 
 
 def check_columns(names: Sequence[str], schema: Schema) -> None:
@@ -264,14 +243,3 @@ def _check_unit(source: Source, rows: NDArray[np.int64], schema: Schema) -> None
 def _listed(names: list[Any], most: int = 20) -> str:
     shown = ", ".join(f"'{name}'" for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def _range_maxima(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Row j holds, at i, the largest of the 2^j values from i on."""
-    rows = [values]
-    while 2 ** len(rows) <= len(values):
-        half = 2 ** (len(rows) - 1)
-        row = rows[-1].copy()
-        row[:-half] = np.maximum(row[:-half], row[half:])
-        rows.append(row)
-    return np.stack(rows)

@@ -20,6 +20,7 @@ from tclose.algorithms.incognito import incognito as module
 from tclose.algorithms.incognito import lattice_loops as lattice
 from tclose.algorithms.incognito.incognito import Incognito
 from tclose.algorithms.mondrian.mondrian import Mondrian
+from tclose.algorithms.packing import rules_of, scratch_of
 from tclose.algorithms.requirement import Requirement
 from tclose.datasets import census
 from tclose.errors import HighLossWarning, InfeasibleError, InferredSchemaWarning, SchemaError, TableError
@@ -375,7 +376,7 @@ def test_checking_classes(compiled: bool) -> None:
     # Groups aa, bb, ac; classes {aa, bb} (entropy exactly 2), {ac} (also), and then {aa} alone.
     codes, begins = table.codes[0][:, None].copy(), np.array([0, 2, 4, 6])
     groups, classes = np.array([0, 1, 2, 0]), np.array([0, 2, 3, 4])
-    rest = requirement.rules(), requirement.scratch(), np.empty_like(codes)
+    rest = rules_of(requirement), scratch_of(requirement), np.empty_like(codes)
     assert check(codes, begins, groups, classes, 0, 100, *rest) == (0, ASK)
     assert check(codes, begins, groups, classes, 1, 100, *rest) == (1, ASK)
     assert check(codes, begins, groups, classes, 2, 100, *rest) == (2, NO)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tclose.algorithms.packing import form_of
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.algorithms.shared.demand import MOST_VALUES, Softened, decidable, soften
 from tclose.distances import Form, Line, Matrix, Product, Tree
@@ -222,7 +223,7 @@ def test_a_matrix_becomes_a_tree_that_is_never_nearer() -> None:
         strict = decidable(requirement)
         (attribute,) = strict.attributes
         assert isinstance(attribute.domain.form, Tree)
-        assert attribute.kernel_form != OTHER
+        assert form_of(attribute) != OTHER
         assert attribute.t is not None
         assert attribute.t <= t
         q = [Fraction(count, sum(reference)) for count in reference]
@@ -247,7 +248,7 @@ def test_a_joint_stays_itself_and_is_steered_by_a_tree() -> None:
         reference = [random.choice([1, 3, 8]) for _ in range(form.size)]
         requirement = Requirement(1, (asked(form, reference, Fraction(1, 4)),), sum(reference))
         strict = decidable(requirement)
-        assert strict.attributes[0].kernel_form == PRODUCT
+        assert form_of(strict.attributes[0]) == PRODUCT
         assert strict.attributes[0].domain.form is form
         softened = soften(strict)
         check_values(strict, softened)
@@ -303,7 +304,7 @@ def test_long_fractions_become_stricter() -> None:
                 recursive = None if whole is None else (whole, 2)
                 loose = asked(form, [4, 3, 2, 3], t, Diversity(2, None, whole, recursive))
                 (strict,) = decidable(Requirement(2, (loose,), 12)).attributes
-                assert strict.kernel_form != OTHER
+                assert form_of(strict) != OTHER
                 assert strict.l is not None
                 assert strict.l.distinct == 2
                 for ours, given, sign in (

@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tclose.algorithms.control import Control
+from tclose.algorithms.packing import costs_of, rules_of, scratch_of
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared import merge_loops as kernels
 from tclose.algorithms.shared.curve import hilbert_keys, key_bits
@@ -58,7 +59,12 @@ def chains(table: EncodedTable, requirement: Requirement, labels: Labels) -> NDA
     codes = np.stack([column[order] for column in table.codes], axis=1)
     classes = _classes(table, labels)
     state = np.array([0, 0, ASK])
-    room = requirement.rules(), requirement.scratch(), table.costs(), np.array([axis.weight for axis in table.axes])
+    room = (
+        rules_of(requirement),
+        scratch_of(requirement),
+        costs_of(table),
+        np.array([axis.weight for axis in table.axes]),
+    )
     tally = _tally(requirement)
     while (status := kernels.advance(classes, codes, tally, state, *room, requirement.k, 10**9)) != kernels.DONE:
         if status == kernels.PAUSED:
@@ -155,7 +161,7 @@ def test_the_nearest_of_many_classes_against_all_pairs() -> None:
     table, _ = some_census(3000)
     keys = hilbert_keys(table, key_bits(table, 63))
     labels = np.argsort(np.argsort(keys, kind="stable"), kind="stable") // 5
-    classes, costs = _classes(table, labels), table.costs()
+    classes, costs = _classes(table, labels), costs_of(table)
     weights = np.array([axis.weight for axis in table.axes])
     sizes, n_axes = np.full(600, 5.0), len(weights)
     there = np.ones(600, bool)
@@ -238,7 +244,7 @@ def test_what_a_node_knows_is_kept_up() -> None:
     table, _ = some_census(800)
     keys = hilbert_keys(table, key_bits(table, 63))
     classes = _classes(table, np.argsort(np.argsort(keys, kind="stable"), kind="stable") // 4)
-    costs, weights = table.costs(), np.array([axis.weight for axis in table.axes])
+    costs, weights = costs_of(table), np.array([axis.weight for axis in table.axes])
     for number in range(0, 60):
         if classes.table[number, kernels.OWNER] == number:
             kernels.join(classes, number, kernels.nearest(classes, number, costs, weights)[0], costs, weights)

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tclose.algorithms.packing import scratch_of
 from tclose.algorithms.tight import boxes_loops as boxes
 from tclose.schema.columns import Diversity
 from tests.algorithms.tight.small_pieces import cases, piece_of, rows_of, small_case, stop_compiling
@@ -48,7 +49,7 @@ def test_what_is_not_sure_is_not_held(entropy: Fraction) -> None:
         attributes = (first, *(replace(each, t=None, l=None) for each in piece.requirement.attributes[1:]))
         requirement = replace(piece.requirement, attributes=attributes)
         rows, task = rows_of(piece.table, requirement), piece_of(piece.table, requirement).task
-        rng, scratch = np.random.default_rng(seed), requirement.scratch()
+        rng, scratch = np.random.default_rng(seed), scratch_of(requirement)
         for size in (1, 2, 2, 2, 3, 4, 4, 9):
             members = rng.permutation(len(piece.table))[:size]
             held, close = boxes.holds(task, members, len(members), scratch), rows.close(frozenset(members.tolist()))

@@ -14,6 +14,7 @@ from tclose.algorithms.control import Control
 from tclose.algorithms.exact.cover import Cover
 from tclose.algorithms.exact.prices import find_prices
 from tclose.algorithms.exact.subtables import Types, find_costs, find_kinds, step_of_costs
+from tclose.algorithms.packing import form_of
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import SizeError
 from tclose.table.encode import EncodedTable
@@ -155,7 +156,7 @@ def _check_size(types: Types, requirement: Requirement) -> None:
             "or use 'tight'; with recode = \"suppress\" and few different rows, 'milp'."
         )
     for place, attribute in enumerate(requirement.attributes):
-        most = {OTHER: MOST_ASKED, PRODUCT: MOST_JOINT}.get(attribute.kernel_form, MOST_SUBTABLES)
+        most = {OTHER: MOST_ASKED, PRODUCT: MOST_JOINT}.get(form_of(attribute), MOST_SUBTABLES)
         counts = np.bincount(types.table.codes[place], weights=types.most).astype(np.int64)
         if (n_choices := prod((counts + 1).tolist())) > most:
             raise SizeError(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.exact.choices import Choices
+from tclose.algorithms.packing import costs_of, pace_of, rules_of, scratch_of
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.table.axes import TreeAxis
 from tclose.table.encode import EncodedTable
@@ -179,8 +180,8 @@ def _decide(
     from tclose.kernels.closeness import ASK, YES
 
     verdicts = np.empty(prod((most + 1).tolist()), np.int8)
-    rules, scratch = requirement.rules(), requirement.scratch()
-    for start, stop in _pieces(len(verdicts), max(AT_A_TIME // 4 // requirement.pace, 100)):
+    rules, scratch = rules_of(requirement), scratch_of(requirement)
+    for start, stop in _pieces(len(verdicts), max(AT_A_TIME // 4 // pace_of(requirement), 100)):
         judge_counts(values, most, place, requirement.k, start, rules, scratch, verdicts[start:stop])
         if not go(0.0):
             return None
@@ -193,7 +194,7 @@ def find_costs(types: Types, kinds: NDArray[np.uint8], go: Go) -> Floats | None:
     """What each class costs: rows times loss, infinite for what is no class; None where it was stopped."""
     from tclose.algorithms.exact.subsets_loops import fill_costs
 
-    costs, prices = np.empty(len(kinds)), types.table.costs()
+    costs, prices = np.empty(len(kinds)), costs_of(types.table)
     weights = np.array([axis.weight for axis in types.table.axes])
     front, behind = types.boxes
     for start, stop in _pieces(len(front), max(AT_A_TIME // len(behind), 1)):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.control import Control
+from tclose.algorithms.packing import pace_of, rules_of, scratch_of
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import SchemaError
 from tclose.table.axes import Axis, TreeAxis
@@ -127,7 +128,9 @@ class _Search:
         codes = np.empty((len(table), len(table.codes)), np.int32)
         for place, column in enumerate(table.codes):
             codes[:, place] = column
-        return cls(table, requirement, control, codes, requirement.rules(), requirement.scratch(), np.empty_like(codes))
+        return cls(
+            table, requirement, control, codes, rules_of(requirement), scratch_of(requirement), np.empty_like(codes)
+        )
 
     def run(self) -> tuple[Nodes, bool]:
         """The nodes over all quasi-identifiers that are known to hold, and whether no other does."""
@@ -215,7 +218,7 @@ class _Groups:
         if np.bincount(numbers, self.sizes).min() < search.requirement.k:
             return False
         groups, classes = _sorted_by(numbers, n_classes)
-        label, budget = 0, BUDGET // search.requirement.pace
+        label, budget = 0, BUDGET // pace_of(search.requirement)
         while label < n_classes:
             label, verdict = check(
                 self.codes, self.begins, groups, classes, label, budget, search.rules, search.scratch, search.room

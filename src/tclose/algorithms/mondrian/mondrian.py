@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.control import Control
+from tclose.algorithms.packing import costs_of, pace_of, rules_of, scratch_of
 from tclose.algorithms.requirement import Requirement
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
@@ -70,7 +71,7 @@ class Mondrian:
             requirement.check_whole(table)
         labels = np.zeros(len(table), np.int64) if start is None else start.labels
         work = _Work.of(table, requirement, labels)
-        rules, scratch, costs = requirement.rules(), requirement.scratch(), table.costs()
+        rules, scratch, costs = rules_of(requirement), scratch_of(requirement), costs_of(table)
         stopped = False
         while (status := work.advance(requirement, costs, rules, scratch)) != work.kernels.DONE:
             if status == work.kernels.ASKED:
@@ -126,7 +127,7 @@ class _Work:
     def advance(self, requirement: Requirement, costs: Costs, rules: Rules, scratch: Scratch) -> int:
         status: int = self.kernels.advance(
             self.rows, self.index, self.stack, self.classes, self.state, requirement.k, costs, rules, scratch,
-            self.room, BUDGET // requirement.pace,
+            self.room, BUDGET // pace_of(requirement),
         )  # fmt: skip
         return status
 

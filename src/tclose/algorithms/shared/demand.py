@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.requirement import LARGEST, Attribute, Requirement
+from tclose.algorithms.packing import LARGEST
+from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.algorithms.shared.buckets import join_values
 from tclose.distances import Equal, Line, Matrix, Product, Tree
 from tclose.distances.matrix import GAP

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.control import Watch
+from tclose.algorithms.packing import costs_of, pace_of, rules_of, scratch_of
 from tclose.algorithms.requirement import Requirement
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
@@ -41,9 +42,9 @@ def merge(table: EncodedTable, requirement: Requirement, labels: Labels, watch: 
     for place, column in enumerate(table.codes):
         codes[:, place] = column[order]
     classes, tally, state = _classes(table, labels), _tally(requirement), np.array([0, 0, ASK])
-    rules, scratch, costs = requirement.rules(), requirement.scratch(), table.costs()
+    rules, scratch, costs = rules_of(requirement), scratch_of(requirement), costs_of(table)
     weights = np.array([axis.weight for axis in table.axes])
-    budget = BUDGET // requirement.pace
+    budget = BUDGET // pace_of(requirement)
     while kernels.DONE != (
         status := kernels.advance(classes, codes, tally, state, rules, scratch, costs, weights, requirement.k, budget)
     ):

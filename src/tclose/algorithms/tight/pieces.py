@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.control import Control
+from tclose.algorithms.packing import costs_of, pace_of, rules_of, scratch_of
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.curve import order_along
 from tclose.algorithms.shared.demand import Softened
@@ -91,7 +92,7 @@ class Piece:
         for place, column in enumerate(columns):
             rows[:, place] = column
         weights = np.array([axis.weight for axis in table.axes])
-        space, rules = Space(rows, weights, table.costs()), requirement.rules()
+        space, rules = Space(rows, weights, costs_of(table)), rules_of(requirement)
         task = Task(space, len(weights), len(requirement.attributes), requirement.k, rules, softened.soft)
         return cls(table, requirement, task, n_all)
 
@@ -112,7 +113,7 @@ class Piece:
         sides, trial = np.empty(n, np.int8), np.empty(n, np.int8)
         while kernels.DONE != kernels.split(
             task, members, stack, starts, state, self.n_all, slack, smallest, mends, cuts, tools, sides, trial,
-            BUDGET // self.requirement.pace,
+            BUDGET // pace_of(self.requirement),
         ):  # fmt: skip
             if control.stop:
                 break
@@ -138,7 +139,7 @@ class Piece:
         moving.fill(self.task.space, classes, labels, n_classes)
         paths, tools = self._paths(effort.paths, seed), self._tools()
         marks, members = np.full(most, -1, np.int64), np.empty(n, np.int64)
-        clock, step = 0, max(ROWS_AT_A_TIME // self.requirement.pace, 50)
+        clock, step = 0, max(ROWS_AT_A_TIME // pace_of(self.requirement), 50)
 
         def search(passes: int) -> None:
             nonlocal clock
@@ -165,7 +166,7 @@ class Piece:
             free = np.concatenate([[most - n_classes], np.arange(n_classes, most), np.zeros(n_classes, np.int64)])
             random = np.array([seed], np.uint64)
             tried = np.ones((2, 2))
-            piece = max(16_000 // size, 10) if self.requirement.pace == 1 else 2
+            piece = max(16_000 // size, 10) if pace_of(self.requirement) == 1 else 2
             for done in range(0, n_trials, piece):
                 count = min(piece, n_trials - done)
                 regrowing.rebuild(self.task, classes, paths, plot, count, tried, random, free, cuts, tools)
@@ -194,7 +195,7 @@ class Piece:
         gauges = (
             Gauge(np.zeros(n_values + 1, np.int64), np.zeros(n_values + 1), np.zeros(n_attributes)) for _ in range(2)
         )
-        return Tools(self.requirement.scratch(), *gauges)
+        return Tools(scratch_of(self.requirement), *gauges)
 
     def _cuts(self, n: int) -> Cuts:
         from tclose.algorithms.tight.cutting_loops import Cuts

@@ -1,0 +1,145 @@
+"""Requirements and tables as arrays that kernels can take."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.algorithms.requirement import Attribute, Requirement
+from tclose.distances import Line, Matrix, Product, Tree
+from tclose.schema.columns import Diversity
+from tclose.table.axes import SpanAxis, TreeAxis
+from tclose.table.encode import EncodedTable
+
+if TYPE_CHECKING:  # kernels load the compiler, which whoever only asks about methods does not need
+    from tclose.kernels.closeness import Rules, Scratch
+    from tclose.kernels.costs import Costs
+
+Integers = NDArray[np.int64]
+LARGEST = 2**31  # kernels multiply numerators and denominators with row counts; larger ones they leave to us
+
+
+def form_of(attribute: Attribute) -> int:
+    """How the kernels see an attribute: some they leave to `Attribute.holds`."""
+    from tclose.kernels import closeness as columns
+
+    asked = attribute.l or Diversity()
+    fractions = [attribute.t, asked.frequency, asked.recursive[0] if asked.recursive else None]
+    sizes = [max(number.as_integer_ratio()) for number in fractions if number is not None]
+    if max(sizes, default=0) > LARGEST or (attribute.t is not None and isinstance(attribute.domain.form, Matrix)):
+        return columns.OTHER
+    forms = {Line: columns.LINE, Tree: columns.TREE, Product: columns.PRODUCT}
+    return columns.NONE if attribute.t is None else forms[type(attribute.domain.form)]
+
+
+def pace_of(requirement: Requirement) -> int:
+    """What a kernel's budget of row visits is to be divided by, so that it comes back in time.
+
+    A class of a joint takes as long as about a thousand visits.
+    """
+    from tclose.kernels import closeness as columns
+
+    return 1000 if any(form_of(attribute) == columns.PRODUCT for attribute in requirement.attributes) else 1
+
+
+def rules_of(requirement: Requirement) -> Rules:
+    """What every class must meet."""
+    from tclose.kernels import closeness as columns
+
+    table = np.zeros((len(requirement.attributes), columns.N_COLUMNS), np.int64)
+    entropy = np.full(len(requirement.attributes), -1.0)
+    data = [np.zeros(0, np.int64)]
+    for place, attribute in enumerate(requirement.attributes):
+        row, form = table[place], form_of(attribute)
+        row[columns.FORM], row[columns.SIZE] = form, attribute.domain.size
+        t = attribute.t if attribute.t is not None else Fraction(1)
+        row[columns.T_OVER], row[columns.T_UNDER] = t.limit_denominator(LARGEST).as_integer_ratio()
+        if form != columns.OTHER:
+            entropy[place] = _put_diversity(row, attribute.l or Diversity())
+        for column, part in _parts(attribute, row):
+            row[column] = sum(map(len, data))
+            data.append(part)
+    joints = np.flatnonzero(table[:, columns.FORM] == columns.PRODUCT)
+    return columns.Rules(
+        requirement.n, table, entropy, np.concatenate(data, dtype=np.int64), joints if len(joints) else None
+    )
+
+
+def scratch_of(requirement: Requirement) -> Scratch:
+    """Room for the kernels to count in."""
+    from tclose.kernels.closeness import Scratch
+
+    domains = [attribute.domain for attribute in requirement.attributes]
+    nodes = (len(domain.form.parents) if isinstance(domain.form, Tree) else 0 for domain in domains)
+    most = max((domain.size + more for domain, more in zip(domains, nodes, strict=True)), default=0)
+    return Scratch(np.zeros(most, np.int64), np.zeros(most, np.int32))
+
+
+def _put_diversity(row: Integers, asked: Diversity) -> float:
+    """Fill in what is asked of l, and return the logarithm of what is asked of entropy."""
+    from tclose.kernels import closeness as columns
+
+    row[columns.DISTINCT] = min(asked.distinct or 0, LARGEST)
+    row[columns.FREQUENCY_OVER], row[columns.FREQUENCY_UNDER] = (asked.frequency or Fraction(0)).as_integer_ratio()
+    factor, place = asked.recursive or (Fraction(0), 0)
+    row[columns.RECURSIVE_L] = min(place, LARGEST)  # no class has so many values: it fails either way
+    row[columns.RECURSIVE_OVER], row[columns.RECURSIVE_UNDER] = factor.as_integer_ratio()
+    return -1.0 if asked.entropy is None else math.log(asked.entropy)
+
+
+def _parts(attribute: Attribute, row: Integers) -> list[tuple[int, NDArray[Any]]]:
+    """The long arrays of an attribute, by the column that says where each begins."""
+    from tclose.kernels import closeness as columns
+
+    form, reference = attribute.domain.form, attribute.reference
+    if isinstance(form, Line):
+        below = np.cumsum(reference)
+        area = np.concatenate([[0], np.cumsum(np.diff(form.positions) * below[:-1])])
+        row[columns.DENOMINATOR] = form.span
+        return [(columns.POSITION, form.positions), (columns.BELOW, below), (columns.AREA, area)]
+    if isinstance(form, Matrix):
+        return []
+    if isinstance(form, Product):
+        row[columns.DENOMINATOR] = form.denominator
+        return [(columns.WEIGHT, form.costs.ravel()), (columns.MASS, reference), (columns.POSITION, form.pairs.ravel())]
+    mass = np.zeros(len(form.parents), np.int64)
+    for level in range(form.paths.shape[1]):
+        known = form.paths[:, level] >= 0
+        np.add.at(mass, form.paths[known, level], reference[known])
+    row[columns.DENOMINATOR], row[columns.DEPTH] = form.denominator, form.paths.shape[1]
+    row[columns.TOTAL] = int((form.weights * mass).sum())
+    return [(columns.WEIGHT, form.weights), (columns.MASS, mass), (columns.PATH, form.paths.ravel())]
+
+
+def costs_of(table: EncodedTable) -> Costs:
+    """What a span of places costs on each axis."""
+    from tclose.kernels import costs as columns
+
+    rows = np.zeros((len(table.axes), 6), np.int64)
+    data = [np.zeros(0)]
+    for row, axis in zip(rows, table.axes, strict=True):
+        row[columns.IS_TREE], row[columns.LAST] = isinstance(axis, TreeAxis), axis.size - axis.missing
+        parts = {columns.LEVELS: _range_maxima(axis.gap_costs)} if isinstance(axis, TreeAxis) else {}
+        if isinstance(axis, SpanAxis):
+            parts = {columns.LOWS: axis.lows, columns.HIGHS: axis.highs}
+        else:
+            row[columns.WIDTH] = len(axis.gap_costs)
+        for column, part in parts.items():
+            row[column] = sum(map(len, data))
+            data.append(part.ravel())
+    return columns.Costs(rows, np.concatenate(data))
+
+
+def _range_maxima(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Row j holds, at i, the largest of the 2^j values from i on."""
+    rows = [values]
+    while 2 ** len(rows) <= len(values):
+        half = 2 ** (len(rows) - 1)
+        row = rows[-1].copy()
+        row[:-half] = np.maximum(row[:-half], row[half:])
+        rows.append(row)
+    return np.stack(rows)
