@@ -18,8 +18,10 @@ from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
+from tclose.release.certificate import certify
 from tclose.release.recode import recode
-from tclose.release.release import Record, Release, certify
+from tclose.release.record import Record
+from tclose.release.release import Release
 from tclose.schema.columns import Quasi
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode_rows, select_rows

@@ -22,7 +22,7 @@ import pytest
 
 import tclose
 from tclose.cli.main import main
-from tclose.release.release import certificate_path
+from tclose.release.certificate import certificate_path
 from tests.oracles.release import check_release, read_rows
 
 # A command says what a library warns of.

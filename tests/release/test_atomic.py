@@ -24,7 +24,9 @@ import tclose
 from tclose.cli.main import main
 from tclose.errors import TcloseError, VerificationError
 from tclose.release import release as module
-from tclose.release.release import Release, certificate_path
+from tclose.release import writing
+from tclose.release.certificate import certificate_path
+from tclose.release.release import Release
 from tclose.schema.schema import Schema
 from tclose.table.coded import as_text
 from tclose.table.source import file_digest
@@ -122,9 +124,9 @@ def write_failing(
 
 
 STEPS = [
-    pytest.param((module, "_write_frame", 1), id="release-not-written"),
-    pytest.param((module, "read", 1), id="not-read-back"),
-    pytest.param((module, "verify", 1), id="not-verified"),
+    pytest.param((module, "write_frame", 1), id="release-not-written"),
+    pytest.param((writing, "read", 1), id="not-read-back"),
+    pytest.param((writing, "verify", 1), id="not-verified"),
     pytest.param((module, "file_digest", 1), id="not-hashed"),
     pytest.param((Path, "write_text", 1), id="certificate-not-written"),
     pytest.param((os, "chmod", 1), id="release-not-opened"),
@@ -162,14 +164,14 @@ def test_whatever_is_raised_once_it_is_written_nothing_is_left(
 ) -> None:
     with pytest.raises((type(error), TcloseError)):
         write_failing(
-            release, target.with_name(f"release{suffix}"), (module, "_write_frame", 1), error=error, after=True
+            release, target.with_name(f"release{suffix}"), (module, "write_frame", 1), error=error, after=True
         )
     assert files(target.parent) == {}
 
 
 def test_a_write_that_failed_can_be_tried_again(release: Release, target: Path) -> None:
     with pytest.raises(InjectedError):
-        write_failing(release, target, (module, "verify", 1), killed=True)
+        write_failing(release, target, (writing, "verify", 1), killed=True)
     assert len(temporaries(target)) == 2
     release.write(target)
     assert is_complete(target)
@@ -290,7 +292,7 @@ def write_mutant(mutant: Callable[[Write], Write], tmp_path: Path, target: Path)
     table = pl.DataFrame(people(site=["here"] * 12, name=[f"person {row}" for row in range(12)]))
     release = tclose.anonymize(table, Schema.load(schema), method="mondrian")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_write_frame", mutant(module._write_frame))
+        patch.setattr(module, "write_frame", mutant(writing.write_frame))
         release.write(target)
 
 
@@ -482,7 +484,7 @@ def test_as_long_as_it_is_not_verified_only_its_owner_can_read_it(
         seen.extend(stat.S_IMODE(path.stat().st_mode) for path in target.parent.iterdir())
         return verify(*arguments)
 
-    monkeypatch.setattr(module, "verify", looking)
+    monkeypatch.setattr(writing, "verify", looking)
     release.write(target)
     assert seen == [0o600, 0o600]
 
@@ -501,7 +503,7 @@ def test_a_folder_that_cannot_be_written_is_told_by_name(arguments: list[str], t
 
 
 def test_the_certificate_is_that_of_the_file(release: Release, target: Path) -> None:
-    told = release.write(target)
+    told = release.write(target).certificate
     written = json.loads(certificate_path(target).read_text(encoding="utf-8"))
     assert written == told.as_dict()
     assert (written["file"], written["sha256"]) == (target.name, file_digest(target))

@@ -18,7 +18,8 @@ from polars.testing import assert_frame_equal
 
 import tclose
 from tclose.errors import TableError, VerificationError
-from tclose.release.release import Release, certificate_path, check_certificate
+from tclose.release.certificate import certificate_path, check_certificate
+from tclose.release.release import Release
 from tclose.schema.schema import Schema
 from tclose.table.source import read
 from tclose.verification.verify import verify
@@ -170,7 +171,7 @@ def test_the_certificate_holds_only_what_may_be_published(tmp_path: Path) -> Non
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_the_digest_is_that_of_the_file(release: Release, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"release{suffix}"
-    certificate = release.write(path)
+    certificate = release.write(path).certificate
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     assert certificate["sha256"] == digest
     assert json.loads(certificate_path(path).read_text()) == certificate.as_dict()
@@ -201,9 +202,11 @@ def test_a_certificate_of_another_file(release: Release, tmp_path: Path) -> None
 def test_the_record(release: Release, tmp_path: Path) -> None:
     people().write_csv(tmp_path / "people.csv")
     made = tclose.anonymize(tmp_path / "people.csv", SCHEMA, seed=SEED)
-    made.write(tmp_path / "release.csv", record=tmp_path / "record.json")
+    before = made.record.as_dict()
+    written = made.write(tmp_path / "release.csv", record=tmp_path / "record.json")
     told = json.loads((tmp_path / "record.json").read_text())
-    assert told == made.record.as_dict()
+    assert told == written.record.as_dict()
+    assert made.record.as_dict() == before  # writing changes nothing
     assert told["seed"] == SEED
     assert told["input_sha256"] == hashlib.sha256((tmp_path / "people.csv").read_bytes()).hexdigest()
     assert (told["input_rows"], told["dropped_rows"]) == (ROWS, 10)
@@ -265,7 +268,7 @@ def test_what_fails_leaves_what_was_there(release: Release, tmp_path: Path, monk
 
     path = tmp_path / "release.csv"
     path.write_text("an older one")
-    monkeypatch.setattr("tclose.release.release.verify", spoil)
+    monkeypatch.setattr("tclose.release.writing.verify", spoil)
     with pytest.raises(VerificationError):
         release.write(path, record=tmp_path / "record.json")
     assert [file.name for file in tmp_path.iterdir()] == ["release.csv"]
@@ -364,7 +367,7 @@ def test_rows_that_are_all_alike_lose_nothing_and_are_released() -> None:
 def test_a_file_of_several_row_groups_holds_the_release(
     release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tclose.release.release.ROW_GROUP", 7)
+    monkeypatch.setattr("tclose.release.writing.ROW_GROUP", 7)
     release.write(tmp_path / "release.parquet")
     assert pq.read_metadata(tmp_path / "release.parquet").num_row_groups > 1
     assert_frame_equal(pl.read_parquet(tmp_path / "release.parquet"), release.table)

@@ -576,7 +576,7 @@ class TestCommand:
             (["--rejected-with-rows"], "--rejected"),
             (["--input", "nowhere"], "nowhere"),
             (["--checkpoint", "nowhere/state"], "nowhere"),
-            (["--checkpoint", "x", "--rejected", "x"], "different"),
+            (["--checkpoint", "x", "--rejected", "x"], "would overwrite another of the files named"),
             (["--format", "xml"], "--format"),
             (["--input", ".", "--rejected", "rejected.jsonl"], "would be read too"),
         ],

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from tclose.datasets import hospital
 from tclose.pipeline import anonymize, assess
-from tclose.release.release import certificate_path
+from tclose.release.certificate import certificate_path
 from tclose.schema.schema import Schema
 
 SHOWN = ("patient_id", "age", "sex", "zip", "admission_date", "diagnosis", "charge")

@@ -20,7 +20,7 @@ from tclose.cli.options import (
     SchemaOption,
     ShowValues,
     check_kind,
-    check_targets,
+    check_release,
     find_method,
     override,
     page_bytes,
@@ -111,11 +111,11 @@ def anonymize(
     """Write a verified release of a table, with its certificate beside it."""
     from tclose.pipeline import anonymize
     from tclose.release.atomic import write_whole
-    from tclose.release.release import certificate_path
+    from tclose.release.certificate import certificate_path
     from tclose.schema.schema import Schema
 
     algorithm = find_method(method, option or [])
-    check_targets([data, schema], output, record, report)
+    check_release([data, schema], output, record, report)
     if report is not None:
         check_kind(report)
     settled = override(Schema.load(schema), k, t or [])
@@ -131,12 +131,12 @@ def anonymize(
             tell("report", None, None)
             page = page_bytes(report_html(data, release), report)
         tell("write", None, None)
-        release.write(output, keep_order=keep_order, record=record)
+        written = release.write(output, keep_order=keep_order, record=record)
         if report is not None and page is not None:
             write_whole(report, page)
     told = {
         **release.measured.as_dict(), "loss": release.loss, "method": algorithm.name, "seed": release.record.seed,
-        "seconds": release.record.as_dict()["seconds"], "output": str(output),
+        "seconds": written.record.as_dict()["seconds"], "output": str(output),
         "certificate": str(certificate_path(output)), **({} if report is None else {"report": str(report)}),
     }  # fmt: skip
     if settled.recode == "suppress":
@@ -152,7 +152,7 @@ def anonymize(
 @app.command(epilog="[bold]Example:[/bold] tclose verify release.csv -s schema.toml")
 def verify(data: Data, schema: SchemaOption, json: Json = False, show_values: ShowValues = False) -> None:
     """Check that a released file keeps the promise of its schema, and fits its certificate if that lies beside it."""
-    from tclose.release.release import check_certificate
+    from tclose.release.certificate import check_certificate
     from tclose.schema.schema import Schema
     from tclose.table.source import read
     from tclose.verification.verify import verify

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,15 +29,22 @@ def say(message: str) -> None:
     print(message, file=sys.stderr)
 
 
-def check_targets(inputs: list[Path], output: Path, *others: Path | None) -> None:
+def check_files(targets: Sequence[Path], inputs: Sequence[Path]) -> None:
+    """Find out before any work whether files could not be written, or would overwrite one another."""
+    from tclose.release.atomic import check_targets
+
+    try:
+        check_targets(targets, inputs)
+    except OSError as error:
+        raise typer.BadParameter(f"'{error.filename}': {(error.strerror or '').lower()}.") from None
+
+
+def check_release(inputs: list[Path], output: Path, *others: Path | None) -> None:
     """Find out before any work whether a release and what goes with it could not be written."""
-    from tclose.release.release import certificate_path
+    from tclose.release.certificate import certificate_path
     from tclose.table.source import suffix_of
 
-    targets = [output, certificate_path(output), *(path for path in others if path is not None)]
-    check_places(targets)
-    if len({os.path.realpath(path) for path in (*targets, *inputs)}) < len(targets) + len(inputs):
-        raise typer.BadParameter("table, schema, output, certificate, record and report must be different files.")
+    check_files([output, certificate_path(output), *(path for path in others if path is not None)], inputs)
     try:
         suffix_of(output)
     except TcloseError as error:
@@ -47,12 +53,9 @@ def check_targets(inputs: list[Path], output: Path, *others: Path | None) -> Non
 
 def check_page(inputs: list[Path], output: Path | None) -> None:
     """Find out before any work whether a page could not be written."""
-    if output is None:
-        return
-    check_places([output])
-    if os.path.realpath(output) in {os.path.realpath(path) for path in inputs}:
-        raise typer.BadParameter("the page would overwrite the table or the schema. Give it another name.")
-    check_kind(output)
+    if output is not None:
+        check_files([output], inputs)
+        check_kind(output)
 
 
 def check_kind(page: Path) -> None:
@@ -74,17 +77,6 @@ def page_bytes(html: str, output: Path) -> bytes:
     return html.encode()
 
 
-def check_places(targets: list[Path]) -> None:
-    """Refuse files that cannot be made."""
-    for path in targets:
-        if not path.absolute().parent.is_dir():
-            raise typer.BadParameter(f"there is no folder '{path.parent}'.")
-        if path.is_dir():
-            raise typer.BadParameter(f"'{path}' is a folder.")
-        if path.exists() and not path.is_file():  # a device or a pipe would be replaced by a file
-            raise typer.BadParameter(f"'{path}' is not an ordinary file.")
-
-
 def find_method(name: str | None, settings: list[str]) -> Algorithm:
     """The method with options from the command line."""
     from tclose.algorithms import DEFAULT, find
@@ -100,29 +92,15 @@ def find_method(name: str | None, settings: list[str]) -> Algorithm:
 
 def override(schema: Schema, k: int | None, settings: list[str]) -> Schema:
     """The schema with k and t from the command line."""
-    from dataclasses import replace
+    from tclose.schema.changes import with_k, with_t
 
-    from tclose.schema.toml import exact
-
-    changed: dict[str, Any] = {}
-    known = {*(sensitive.column for sensitive in schema.sensitive), *(joint.name for joint in schema.joint)}
-    for setting in settings:
-        column, equals, value = setting.rpartition("=")
-        if not equals or column not in known:
-            raise typer.BadParameter(
-                f"--t {setting}: give it as column=0.2, with a sensitive column or a joint of the schema."
-            )
-        changed[column] = value
     try:
-        sensitive = tuple(
-            replace(each, t=exact(changed[each.column], "--t", each.column)) if each.column in changed else each
-            for each in schema.sensitive
-        )
-        joint = tuple(
-            replace(each, t=exact(changed[each.name], "--t", each.name)) if each.name in changed else each
-            for each in schema.joint
-        )
-        return replace(schema, sensitive=sensitive, joint=joint, k=schema.k if k is None else k)
+        for setting in settings:
+            column, equals, value = setting.rpartition("=")
+            if not equals:
+                raise typer.BadParameter(f"--t {setting}: give it as column=0.2.")
+            schema = with_t(schema, value, column)
+        return schema if k is None else with_k(schema, k)
     except SchemaError as error:
         raise typer.BadParameter(str(error)) from None
 

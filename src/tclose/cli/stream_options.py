@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from tclose.release.atomic import check_targets
 from tclose.schema.schema import Schema
 from tclose.stream.feeds.feed import Feed
 from tclose.stream.feeds.file_feed import FileFeed, Targets
@@ -22,7 +23,7 @@ TOLD_EVERY = 5.0  # seconds between two status lines
 
 
 @dataclass(frozen=True)
-class Wishes:
+class StreamOptions:
     """The options, under their names on the command line; `source` is `--from`."""
 
     schema: Path
@@ -49,7 +50,7 @@ class Wishes:
     quiet: bool = False
 
 
-def carry_out(wishes: Wishes, schema: Schema, settings: Settings, say: Callable[[str], None]) -> None:
+def carry_out(options: StreamOptions, schema: Schema, settings: Settings, say: Callable[[str], None]) -> None:
     """Run a stream until its end or a signal.
 
     Raises
@@ -57,83 +58,86 @@ def carry_out(wishes: Wishes, schema: Schema, settings: Settings, say: Callable[
     ValueError
         The options do not go together.
     """
-    _check(wishes)
+    _check(options)
     engine_of(schema, settings)  # which refuses before anything is made
-    with _stopped_by_signals(say, bool(wishes.checkpoint or wishes.redis)) as stop:
-        feed = _redis_feed(wishes, schema, say, stop) if wishes.redis else _file_feed(wishes, schema)
-        if not wishes.quiet:
+    with _stopped_by_signals(say, bool(options.checkpoint or options.redis)) as stop:
+        feed = _redis_feed(options, schema, say, stop) if options.redis else _file_feed(options, schema)
+        if not options.quiet:
             say(feed.promise)
-        ending = Ending(stop, wishes.pause, wishes.idle)
-        lines = StatusLines(say, wishes.quiet)
-        status = run(feed, schema, settings, ending, Status(lines.tell, say), wishes.rejected_with_rows)
+        ending = Ending(stop, options.pause, options.idle)
+        lines = StatusLines(say, options.quiet)
+        status = run(feed, schema, settings, ending, Status(lines.tell, say), options.rejected_with_rows)
         if status.counts:
             say(lines.told(status))
         else:
             say("Stopped before it began." if stop() else "The stream has ended already; there is nothing to do.")
 
 
-def _check(wishes: Wishes) -> None:
+def _check(options: StreamOptions) -> None:
     """Refuse options that do not go together."""
     of_redis = {
-        "from": wishes.source,
-        "to": wishes.to,
-        "json-field": wishes.json_field,
-        "max-pending": wishes.max_pending,
+        "from": options.source,
+        "to": options.to,
+        "json-field": options.json_field,
+        "max-pending": options.max_pending,
     }
-    of_files = {"input": wishes.input, "output": wishes.output, "format": wishes.format}
-    wrong = [name for name, value in (of_files if wishes.redis else of_redis).items() if value is not None]
+    of_files = {"input": options.input, "output": options.output, "format": options.format}
+    wrong = [name for name, value in (of_files if options.redis else of_redis).items() if value is not None]
     if wrong:
-        raise ValueError(f"--{wrong[0]} {'does not go' if wishes.redis else 'goes'} with --redis.")
-    if wishes.redis and not (wishes.source and wishes.to):
+        raise ValueError(f"--{wrong[0]} {'does not go' if options.redis else 'goes'} with --redis.")
+    if options.redis and not (options.source and options.to):
         raise ValueError("--redis needs --from and --to, the streams to read and to write.")
-    if wishes.pause and not (wishes.checkpoint or wishes.redis):
+    if options.pause and not (options.checkpoint or options.redis):
         raise ValueError("--pause needs a --checkpoint to go on from.")
-    if wishes.continues and (wishes.redis or wishes.input or not wishes.checkpoint):
+    if options.continues and (options.redis or options.input or not options.checkpoint):
         raise ValueError("--continues is about standard input and a --checkpoint.")
-    if wishes.rejected_with_rows and not wishes.rejected and not wishes.redis:
+    if options.rejected_with_rows and not options.rejected and not options.redis:
         raise ValueError("--rejected-with-rows needs --rejected.")
-    if wishes.output and not wishes.checkpoint:
+    if options.output and not options.checkpoint:
         raise ValueError("--output needs a --checkpoint, a file that holds rows as they came in: keep it to yourself.")
-    if not wishes.redis:
-        _check_paths(wishes)
+    if not options.redis:
+        _check_paths(options)
 
 
-def _check_paths(wishes: Wishes) -> None:
+def _check_paths(options: StreamOptions) -> None:
     """Find out before any work what cannot be read or written."""
-    if wishes.input is not None and not wishes.input.exists():
-        raise ValueError(f"there is no '{wishes.input}'.")
-    told = (wishes.output, wishes.checkpoint, wishes.rejected, wishes.certificates, wishes.ledger)
+    if options.input is not None and not options.input.exists():
+        raise ValueError(f"there is no '{options.input}'.")
+    told = (options.output, options.checkpoint, options.rejected, options.certificates, options.ledger)
     targets = [Path(path) for path in told if path is not None]
     for path in targets:
-        if not path.absolute().parent.is_dir():
-            raise ValueError(f"there is no folder '{path.parent}'.")
-        if path.is_dir() and path != wishes.output:
-            raise ValueError(f"'{path}' is a folder.")
-        inside = wishes.input is not None and os.path.realpath(path.absolute().parent) == os.path.realpath(wishes.input)
+        inside = options.input is not None and os.path.realpath(path.absolute().parent) == os.path.realpath(
+            options.input
+        )
         if inside and path.suffix in (".jsonl", ".csv") and not path.name.startswith("."):
             raise ValueError(f"'{path}' lies in the folder that is read, and would be read too. Put it elsewhere.")
-    paths = [*targets, wishes.schema, *([wishes.input] if wishes.input else [])]
-    if len({os.path.realpath(path) for path in paths}) < len(paths):
-        raise ValueError(
-            "input, schema, output, checkpoint, rejected, certificates and ledger must be different files."
-        )
+    into_folder = [path for path in targets if path == options.output and path.is_dir()]
+    inputs = [options.schema, *([options.input] if options.input else []), *into_folder]
+    try:
+        check_targets([path for path in targets if path not in into_folder], inputs)
+    except OSError as error:
+        raise ValueError(f"'{error.filename}': {(error.strerror or '').lower()}.") from None
 
 
-def _file_feed(wishes: Wishes, schema: Schema) -> Feed:
+def _file_feed(options: StreamOptions, schema: Schema) -> Feed:
     def path(name: str | None) -> Path | None:
         return None if name is None else Path(name)
 
     targets = Targets(
-        wishes.output, path(wishes.rejected), path(wishes.certificates), path(wishes.ledger), path(wishes.checkpoint)
+        options.output,
+        path(options.rejected),
+        path(options.certificates),
+        path(options.ledger),
+        path(options.checkpoint),
     )
     return FileFeed(
         schema,
-        wishes.input,
+        options.input,
         targets,
-        format=format_of(wishes.format, wishes.input, wishes.output),
-        field=wishes.class_field,
-        follow=wishes.follow,
-        continues=wishes.continues,
+        format=format_of(options.format, options.input, options.output),
+        field=options.class_field,
+        follow=options.follow,
+        continues=options.continues,
     )
 
 
@@ -147,18 +151,18 @@ def format_of(given: str | None, source: Path | None, output: Path | None) -> Fo
     return cast(Format, given)
 
 
-def _redis_feed(wishes: Wishes, schema: Schema, say: Callable[[str], None], stop: Callable[[], bool]) -> Feed:
+def _redis_feed(options: StreamOptions, schema: Schema, say: Callable[[str], None], stop: Callable[[], bool]) -> Feed:
     from tclose.stream.feeds.redis_client import Keys
     from tclose.stream.feeds.redis_feed import RedisFeed
 
     keys = Keys(
-        wishes.source or "", wishes.to or "", wishes.group, wishes.rejected or "", wishes.certificates, wishes.ledger,
-        wishes.checkpoint or "",
+        options.source or "", options.to or "", options.group, options.rejected or "", options.certificates,
+        options.ledger, options.checkpoint or "",
     )  # fmt: skip
     return RedisFeed(
-        schema, wishes.redis or "", keys, consumer=wishes.consumer or platform.node() or "tclose",
-        json_field=wishes.json_field, field=wishes.class_field, follow=wishes.follow, max_pending=wishes.max_pending,
-        stop=stop, say=say,
+        schema, options.redis or "", keys, consumer=options.consumer or platform.node() or "tclose",
+        json_field=options.json_field, field=options.class_field, follow=options.follow,
+        max_pending=options.max_pending, stop=stop, say=say,
     )  # fmt: skip
 
 

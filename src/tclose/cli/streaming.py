@@ -155,14 +155,14 @@ def stream(
     once for files and Redis, at least once on standard output. Ctrl-C stops with a checkpoint; the
     same command goes on.
     """
-    from tclose.cli.stream_options import Wishes, carry_out
+    from tclose.cli.stream_options import StreamOptions, carry_out
     from tclose.schema.schema import Schema
     from tclose.stream.engine import DEFAULT
     from tclose.stream.feeds.loop import Settings
 
     settled = override(Schema.load(schema), k, t or [])
     settings = Settings(window, step, find_method(method or DEFAULT, option or []), seed, cast("Budget", budget))
-    wanted = Wishes(
+    wanted = StreamOptions(
         input=input, output=output, format=format, redis=redis, source=source, to=to, group=group, consumer=consumer,
         json_field=json_field, max_pending=max_pending, checkpoint=checkpoint, rejected=rejected,
         rejected_with_rows=rejected_with_rows, certificates=certificates, ledger=ledger, class_field=class_field,

@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import version
 from typing import Any
 
-from tclose.release.release import LIMITS, promise
+from tclose.release.certificate import LIMITS, promise
 from tclose.schema.schema import Schema
 
 PROMISE = (

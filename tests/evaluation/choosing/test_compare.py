@@ -19,7 +19,8 @@ from tclose.algorithms.mondrian.mondrian import Mondrian
 from tclose.algorithms.tight.tight import Tight
 from tclose.evaluation.choosing.compare import STOPPED, Comparison
 from tclose.evaluation.choosing.compare_page import verdict
-from tclose.evaluation.choosing.trials import Gains, Run, with_t
+from tclose.evaluation.choosing.trials import Gains, Run
+from tclose.schema.changes import with_t
 from tclose.schema.schema import Schema
 from tclose.table.partition import Partition
 from tests.pages import samples

@@ -12,8 +12,9 @@ from typing import Any
 from tclose.algorithms import Algorithm, find
 from tclose.algorithms.control import Control
 from tclose.errors import SchemaError
-from tclose.evaluation.choosing.trials import Gains, Ground, Run, label, with_t
+from tclose.evaluation.choosing.trials import Gains, Ground, Run, label
 from tclose.pipeline import Listener
+from tclose.schema.changes import with_t
 from tclose.schema.schema import Schema
 from tclose.schema.toml import exact
 from tclose.table.source import read

@@ -11,8 +11,9 @@ from tclose.algorithms import Algorithm, find
 from tclose.algorithms.control import Control
 from tclose.algorithms.tight.tight import Tight
 from tclose.errors import InfeasibleError, SchemaError
-from tclose.evaluation.choosing.trials import Gains, Ground, Run, label, with_t
+from tclose.evaluation.choosing.trials import Gains, Ground, Run, label
 from tclose.pipeline import Listener
+from tclose.schema.changes import with_t
 from tclose.schema.schema import Schema
 from tclose.schema.toml import exact
 from tclose.table.partition import Partition

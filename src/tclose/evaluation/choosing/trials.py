@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time as clock
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -29,7 +29,6 @@ from tclose.evaluation.attacks.skewness import skewness
 from tclose.evaluation.utility.queries import query_error
 from tclose.evaluation.utility.reading_back import Released
 from tclose.schema.schema import Schema
-from tclose.schema.toml import exact
 from tclose.table.class_distances import class_distances
 from tclose.table.classes import Classes, Tally
 from tclose.table.coded import CodedColumn
@@ -273,34 +272,3 @@ def label(algorithm: Algorithm) -> str:
         if (value := getattr(algorithm, field.name)) != field.default or field.default is MISSING
     ]
     return " ".join([algorithm.name, *told])
-
-
-def with_t(schema: Schema, t: object, column: str | None = None) -> Schema:
-    """The schema with this t for every sensitive attribute and joint that has one, or for one of them alone.
-
-    Examples
-    --------
-    >>> import tclose
-    >>> schema = tclose.datasets.census(100, seed=1)[1]
-    >>> with_t(schema, "0.35").sensitive[0].t
-    Fraction(7, 20)
-    """
-    value = exact(t, "compare", "t")
-    known = {each.column for each in schema.sensitive} | {each.name for each in schema.joint}
-    if column is not None and column not in known:
-        raise SchemaError(
-            f"'{column}' is no sensitive attribute and no joint of the schema. Use one of: {_all(known)}."
-        )
-    having = {each.column for each in schema.sensitive if each.t is not None} | {each.name for each in schema.joint}
-    chosen = having if column is None else {column}
-    if not chosen:
-        raise SchemaError("No sensitive attribute of the schema has a t, so there is none to change. Give one a t.")
-    return replace(
-        schema,
-        sensitive=tuple(replace(each, t=value) if each.column in chosen else each for each in schema.sensitive),
-        joint=tuple(replace(each, t=value) if each.name in chosen else each for each in schema.joint),
-    )
-
-
-def _all(names: set[str]) -> str:
-    return ", ".join(f"'{name}'" for name in sorted(names))

@@ -33,7 +33,8 @@ from tclose.pages.charts import (
 )
 from tclose.pages.page import Page
 from tclose.pages.svg import Drawing
-from tclose.release.release import LIMITS, Release
+from tclose.release.certificate import LIMITS
+from tclose.release.release import Release
 from tclose.table.source import read
 
 WIDTH = 940.0

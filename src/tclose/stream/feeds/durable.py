@@ -1,4 +1,4 @@
-"""Files that survive a crash: put in one step, or appended to a known length."""
+"""Files that survive a crash: appended to a known length, and held by one process at a time."""
 
 from __future__ import annotations
 
@@ -9,40 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose.errors import TableError
-
-PRIVATE, PUBLIC = 0o600, 0o666  # before the umask
-
-
-def put(path: Path, data: bytes, mode: int = PRIVATE) -> None:
-    """There is a file of this name with these bytes afterwards, or what was there before."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    with contextlib.suppress(FileNotFoundError):
-        temporary.unlink()
-    descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
-    try:
-        write_all(descriptor, data)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    os.replace(temporary, path)
-    sync_folder(path.parent)
-
-
-def write_all(descriptor: int, data: bytes) -> None:
-    """Write all bytes, however few the system takes at a time."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def sync_folder(path: Path) -> None:
-    """Make names durable."""
-    if os.name == "posix":
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+from tclose.release.atomic import PRIVATE, sync_folder, write_all
 
 
 class Appended:

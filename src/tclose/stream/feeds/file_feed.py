@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from tclose.errors import TableError
+from tclose.release.atomic import PRIVATE, PUBLIC, write_whole
 from tclose.schema.schema import Schema
 from tclose.stream.envelope import pack, unpack
-from tclose.stream.feeds.durable import PRIVATE, PUBLIC, Appended, Lock, put
+from tclose.stream.feeds.durable import Appended, Lock
 from tclose.stream.feeds.feed import Batch, Pending, Position
 from tclose.stream.feeds.folder_feed import FolderInput
 from tclose.stream.feeds.lines import Format, LineInput, Pipe, open_file
@@ -188,7 +189,7 @@ class FileFeed:
         if path is not None:
             lengths = {name: file.length for name, file in self._files.items()}
             head = {"files": self._names(), "lengths": lengths, "n_put": self._n_put}
-            put(path, pack(head, {**parts, "": checkpoint}))
+            write_whole(path, pack(head, {**parts, "": checkpoint}), PRIVATE, alone=True)
         self._append(parts)
 
     def _parts(self, pending: Pending) -> Iterator[tuple[str, bytes]]:
@@ -228,7 +229,8 @@ class FileFeed:
             sys.stdout.buffer.write(parts["output"])
             sys.stdout.buffer.flush()
         elif "output" not in self._files:
-            put(self._targets.output / f"{self._n_put:012}.{self._format}", parts["output"], PUBLIC)
+            part = self._targets.output / f"{self._n_put:012}.{self._format}"
+            write_whole(part, parts["output"], alone=True)
         self._n_put += 1
 
     def close(self) -> None:

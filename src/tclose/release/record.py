@@ -1,0 +1,53 @@
+"""The record of a release: for whoever releases, never to be published."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tclose.release.atomic import PRIVATE, write_whole
+
+
+@dataclass(frozen=True)
+class Record:
+    """For whoever releases: never to be published.
+
+    Attributes
+    ----------
+    seed
+        What the method's random choices came from.
+    input_sha256
+        The digest of the input.
+    input_rows, dropped_rows
+        Rows read, and rows left out for missing values.
+    seconds
+        Time by stage.
+    notes
+        What else the method found.
+    """
+
+    seed: int
+    input_sha256: str
+    input_rows: int
+    dropped_rows: int
+    method: str
+    seconds: dict[str, float] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it; the notes stand beside the rest."""
+        told = {name: value for name, value in vars(self).items() if name != "notes"}
+        seconds = {stage: round(spent, 6) for stage, spent in self.seconds.items()}
+        return {**told, "seconds": seconds, **self.notes}
+
+    def with_seconds(self, **seconds: float) -> Record:
+        """The same with more time spent at some stages."""
+        return replace(
+            self, seconds={**self.seconds, **{at: self.seconds.get(at, 0.0) + s for at, s in seconds.items()}}
+        )
+
+    def write(self, path: Path | str) -> None:
+        """Write it as JSON that only its owner can read."""
+        write_whole(Path(path), (json.dumps(self.as_dict(), indent=2) + "\n").encode(), PRIVATE)

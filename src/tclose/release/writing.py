@@ -1,0 +1,69 @@
+"""Released frames as files, and whether a written file holds what it should."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+
+from tclose.errors import TableError, VerificationError
+from tclose.schema.schema import Schema
+from tclose.table.coded import as_enum, as_text
+from tclose.table.source import HashSink, Source, read
+from tclose.verification.verify import Measured, verify
+
+ROW_GROUP = 1 << 18
+
+
+def _csv_options(frame: pl.DataFrame, schema: Schema) -> dict[str, Any]:
+    # In a single column an empty value would be an empty line, which many readers skip.
+    return {"separator": schema.delimiter, "quote_style": "always" if len(frame.columns) == 1 else "necessary"}
+
+
+def _in_pieces(frame: pl.DataFrame) -> pl.LazyFrame:
+    """The table as it is written: its text is made some rows at a time."""
+    return frame.lazy().map_batches(as_text, streamable=True, schema=as_text(frame.head(0)).schema)
+
+
+def write_frame(frame: pl.DataFrame, path: Path, suffix: str, schema: Schema) -> None:
+    """Write a frame as its suffix says; what the system said, such as that the disk is full, is an OSError."""
+    try:
+        if suffix == ".parquet":
+            _in_pieces(frame).sink_parquet(path, compression="zstd", compression_level=1, row_group_size=ROW_GROUP)
+        else:
+            compression: Any = "gzip" if suffix == ".csv.gz" else "uncompressed"
+            options = _csv_options(frame, schema)
+            _in_pieces(frame).sink_csv(path, compression=compression, check_extension=False, **options)
+    except Exception as error:
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        reason = int(number.group(1))
+    else:
+        return
+    raise OSError(reason, os.strerror(reason), str(path))
+
+
+def check_written(frame: pl.DataFrame, path: Path, suffix: str, schema: Schema, measured: Measured) -> None:
+    """The file holds exactly what was to be released, and keeps its promise by itself."""
+    problem = "The written file does not hold what was to be released; nothing is left of it"
+    try:
+        source = read(path, schema.delimiter)
+        written = pl.DataFrame(source.each(source.names, as_enum))
+        found = verify(Source.of(written), schema)
+    except TableError:
+        raise VerificationError(f"{problem}.") from None
+    if suffix == ".parquet":
+        same = written.schema == frame.schema and written.equals(frame)
+    else:
+        expected = HashSink()
+        _in_pieces(frame).sink_csv(cast(Any, expected), **_csv_options(frame, schema))
+        with gzip.open(path) if suffix == ".csv.gz" else path.open("rb") as file:
+            same = hashlib.file_digest(cast(Any, file), "sha256").hexdigest() == expected.hash.hexdigest()
+    if not same or found.as_dict() != measured.as_dict():
+        raise VerificationError(f"{problem}.")

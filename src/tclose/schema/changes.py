@@ -1,0 +1,48 @@
+"""The same schema with another k or t."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tclose.errors import SchemaError
+from tclose.schema.schema import Schema
+from tclose.schema.toml import exact
+
+
+def with_k(schema: Schema, k: int) -> Schema:
+    """The schema with this k.
+
+    Examples
+    --------
+    >>> schema = Schema.from_dict({"k": 5, "quasi": {"age": {"kind": "numeric"}}})
+    >>> with_k(schema, 10).k
+    10
+    """
+    return replace(schema, k=k)
+
+
+def with_t(schema: Schema, t: object, column: str | None = None) -> Schema:
+    """The schema with this t for every sensitive attribute and joint that has one, or for one of them alone.
+
+    Examples
+    --------
+    >>> schema = Schema.from_dict(
+    ...     {"k": 5, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"ill": {"distance": "equal", "t": 0.2}}}
+    ... )
+    >>> with_t(schema, "0.35").sensitive[0].t
+    Fraction(7, 20)
+    """
+    value = exact(t, "t" if column is None else f"t of '{column}'", "t")
+    known = [*(each.column for each in schema.sensitive), *(each.name for each in schema.joint)]
+    if column is not None and column not in known:
+        listed = ", ".join(f"'{name}'" for name in sorted(known)) or "none"
+        raise SchemaError(f"'{column}' is no sensitive attribute and no joint of the schema. It has: {listed}.")
+    having = {each.column for each in schema.sensitive if each.t is not None} | {each.name for each in schema.joint}
+    chosen = having if column is None else {column}
+    if not chosen:
+        raise SchemaError("No sensitive attribute of the schema has a t, so there is none to change. Give one a t.")
+    return replace(
+        schema,
+        sensitive=tuple(replace(each, t=value) if each.column in chosen else each for each in schema.sensitive),
+        joint=tuple(replace(each, t=value) if each.name in chosen else each for each in schema.joint),
+    )
