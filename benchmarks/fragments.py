@@ -17,7 +17,7 @@ from benchmarks import adult
 from benchmarks.results import show, verdict
 from tclose.algorithms import Algorithm, find
 from tclose.algorithms.control import Control
-from tclose.algorithms.fragments.space import Space, scale_of
+from tclose.algorithms.fragments.space import SensitiveSpace, scale_of
 from tclose.algorithms.fragments.split import fragment
 from tclose.distances import Line
 from tclose.schema.schema import Schema
@@ -58,7 +58,7 @@ def _fragments(console: Console) -> list[dict[str, Any]]:
     codes = [np.unique(frame[name].to_numpy(), return_inverse=True)[1].astype(np.int32) for name in columns[:2]]
     counts = [np.bincount(column) for column in codes]
     scales = [scale_of(Line(np.arange(len(rows)), len(rows) - 1), rows) for rows in counts]
-    space = Space.of(scales, codes, [Fraction(1)] * 2)
+    space = SensitiveSpace.of(scales, codes, [Fraction(1)] * 2)
     fragment(space, [Fraction("0.4")] * 2, Control())  # loads and compiles
     measured = []
     for t in THRESHOLDS:

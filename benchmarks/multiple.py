@@ -23,7 +23,7 @@ from tclose.algorithms.clusters.microaggregation import Microaggregation
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.tight.tight import Tight
-from tclose.pages.charts import Axis, Line, chart
+from tclose.pages.charts import Axis, ChartLine, chart
 from tclose.pages.svg import Drawing
 from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
@@ -214,14 +214,16 @@ def picture(cases: Sequence[dict[str, Any]]) -> str:
     titles = {"clusters": "loss, clusters", "pca": "loss, pca", "k-first": "loss, microaggregation k-first"}
     for place, (name, title) in enumerate(titles.items()):
         lines = [
-            Line(f"k = {k}", [(float(c["t"]), c["loss"]) for c in cases if c["method"] == name and c["k"] == k])
+            ChartLine(f"k = {k}", [(float(c["t"]), c["loss"]) for c in cases if c["method"] == name and c["k"] == k])
             for k in reversed(KS)
         ]
         highest = max(loss for line in lines for _, loss in line.points)
         up = Axis(title, [step / 10 for step in range(int(highest * 10) + 2)])
         _panel(drawing, place, width, height, across, up, lines)
     lines = [
-        Line(name, [(float(c["t"]), c["processor_seconds"]) for c in cases if c["method"] == name and c["k"] == KS[0]])
+        ChartLine(
+            name, [(float(c["t"]), c["processor_seconds"]) for c in cases if c["method"] == name and c["k"] == KS[0]]
+        )
         for name in METHODS
     ]
     longest = max(seconds for line in lines for _, seconds in line.points)
@@ -231,7 +233,7 @@ def picture(cases: Sequence[dict[str, Any]]) -> str:
 
 
 def _panel(
-    drawing: Drawing, place: int, width: float, height: float, across: Axis, up: Axis, lines: Sequence[Line]
+    drawing: Drawing, place: int, width: float, height: float, across: Axis, up: Axis, lines: Sequence[ChartLine]
 ) -> None:
     panel = Drawing(width, height)
     chart(panel, across, up, lines, 90)

@@ -26,7 +26,7 @@ from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.demand import decidable, soften
 from tclose.algorithms.tight.pieces import Piece
 from tclose.algorithms.tight.tight import Tight
-from tclose.pages.charts import Axis, Line, chart
+from tclose.pages.charts import Axis, ChartLine, chart
 from tclose.pages.svg import Drawing
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
@@ -190,7 +190,7 @@ def time_picture() -> str:
                 points.append((time.perf_counter() - began, loss))
 
         method.partition(table, requirement, rng=np.random.default_rng(0), control=Control(BEST_SECONDS, listen))
-        lines.append(Line(effort, points, steps=True))
+        lines.append(ChartLine(effort, points, steps=True))
     losses = [loss for line in lines for _, loss in line.points]
     last = max(seconds for line in lines for seconds, _ in line.points)
     first = min(seconds for line in lines for seconds, _ in line.points)
@@ -213,7 +213,7 @@ def methods_picture() -> str:
     runs: dict[str, Any] = {name: name for name in ("incognito", "sabre-ak", "sabre-knn", "mondrian")}
     runs |= {f"tight {effort}": Tight(effort) for effort in ("fast", "balanced")}
     lines = [
-        Line(name, [(float(t), measure(table, t, method)["loss"]) for t in THRESHOLDS])
+        ChartLine(name, [(float(t), measure(table, t, method)["loss"]) for t in THRESHOLDS])
         for name, method in reversed(runs.items())
     ]
     drawing = Drawing(680, 400)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.papers.figures import LOSS, REAL, Panel
-from tclose.pages.charts import Axis, Line, chart, log_ticks, nice_ticks
+from tclose.pages.charts import Axis, ChartLine, chart, log_ticks, nice_ticks
 from tclose.pages.svg import Drawing
 
 WIDTH, HEIGHT = 470.0, 320.0
@@ -25,10 +25,10 @@ def picture(panel: Panel, points: Sequence[dict[str, Any]]) -> str:
     return drawing.svg(f"Figure {panel.name} of paper 004 anew: {panel.up} over {panel.across}, by method")
 
 
-def lines(points: Sequence[dict[str, Any]]) -> list[Line]:
+def lines(points: Sequence[dict[str, Any]]) -> list[ChartLine]:
     methods = dict.fromkeys(point["method"] for point in points)
     return [
-        Line(
+        ChartLine(
             method,
             [(point["x"], point["y"]) for point in points if point["method"] == method],
             told=[

@@ -19,7 +19,7 @@ from tclose.algorithms.tight.tight import Tight
 from tclose.evaluation.attacks.shown_boxes import Boxes, shown_classes
 from tclose.evaluation.utility.cubes import cube_divergence
 from tclose.evaluation.utility.queries import query_error
-from tclose.evaluation.utility.reading_back import Released
+from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.schema.schema import Schema
 from tclose.table.class_distances import class_distances
 from tclose.table.classes import Tally
@@ -102,10 +102,10 @@ class Run:
         return float(class_distances(domain.form, Tally.of(self.labels, self.table.codes[0], domain.size)).largest())
 
     @cached_property
-    def released(self) -> Released:
+    def released(self) -> ReadBack:
         boxes = Boxes.of(self.table, self.labels)
         spans = [(low.copy(), high.copy()) for low, high in zip(boxes.lows.T, boxes.highs.T, strict=True)]
-        return Released(
+        return ReadBack(
             self.schema, self.table, self.labels, spans, self.table.codes, self.source, self.source, aligned=True
         )
 

@@ -8,19 +8,20 @@ from functools import cache
 
 import tclose
 from tclose.evaluation.choosing.compare import Comparison
-from tclose.evaluation.choosing.suggest import Suggestion, find_knee
-from tclose.evaluation.choosing.trials import Gains, Run
+from tclose.evaluation.choosing.knee import find_knee
+from tclose.evaluation.choosing.suggest import Suggestion
+from tclose.evaluation.choosing.trials import Gains, Trial
 from tclose.evaluation.report.report_page import report_html
 
 THRESHOLDS = ("0.05", "0.1", "0.2", "0.35", "0.5")
 BEFORE = Gains(0.98, 0.71, 1.0)
 
 
-def made_up(method: str, number: int, t: str | None, k: int) -> Run:
+def made_up(method: str, number: int, t: str | None, k: int) -> Trial:
     """A run whose numbers are like those of real ones."""
     share = float(t or "0.2")
     loss = (0.8 - share) * (1 + number / 6) / 2 + k / 200
-    return Run(
+    return Trial(
         method, None if t is None else Fraction(t), k, loss=loss, query_error=None if number == 3 else loss * 2,
         reached={"ill": share * 0.99}, classes=400 - 10 * number, sizes=(k, k + 1, 2 * k, 3 * k, 10 * k + 100 * number),
         gains=Gains(share + 0.01 * number, share / 2, 1 / k), seconds=0.01 * 4.0**number,
@@ -33,7 +34,7 @@ def comparison(
     """Many methods, one of which refuses."""
     names = [f"method-{number}" for number in range(methods)]
     runs = [made_up(name, number, t, k) for number, name in enumerate(names) for k in sizes for t in thresholds]
-    refused = Run(
+    refused = Trial(
         "exact", None if thresholds[0] is None else Fraction(thresholds[0]), sizes[0], refused="It is too large."
     )
     return Comparison(4000, (*runs, refused), BEFORE, 2)
@@ -44,7 +45,7 @@ def suggestion(losses: tuple[float, ...] = (0.8, 0.5, 0.2, 0.17, 0.15), column: 
     runs = []
     for t, loss in zip(THRESHOLDS, losses, strict=True):
         run = made_up("tight", 0, t, 5)
-        runs.append(Run(**{**vars(run), "loss": loss, "query_error": loss}))
+        runs.append(Trial(**{**vars(run), "loss": loss, "query_error": loss}))
     knee, depth = find_knee([(float(t), loss) for t, loss in zip(THRESHOLDS, losses, strict=True)])
     return Suggestion(4000, "tight", 5, column, "loss", tuple(runs), knee, depth, BEFORE)
 

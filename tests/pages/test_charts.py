@@ -15,7 +15,7 @@ from tclose.pages.charts import (
     Bar,
     Beside,
     Box,
-    Line,
+    ChartLine,
     apart,
     bars,
     bars_beside,
@@ -83,7 +83,7 @@ def test_numbers_are_written_as_people_write_them() -> None:
 
 def test_points_lie_where_their_numbers_say() -> None:
     drawing = Drawing(700, 348)
-    line = Line("a", [(0.0, 0.0), (1.0, 1.0), (0.5, 0.25)], told=["low", "high", "between"])
+    line = ChartLine("a", [(0.0, 0.0), (1.0, 1.0), (0.5, 0.25)], told=["low", "high", "between"])
     chart(drawing, Axis("x", (0, 1)), Axis("y", (0, 1)), [line], margin=100)
     marks = {title.text: (float(circle.get("cx", 0)), float(circle.get("cy", 0)))
              for circle in drawn(drawing).iter(f"{SVG}circle") for title in circle}  # fmt: skip
@@ -100,7 +100,7 @@ def test_a_logarithmic_axis_gives_each_power_the_same_room() -> None:
 
 def test_twelve_lines_are_told_apart_by_more_than_colour() -> None:
     drawing = Drawing(700, 400)
-    lines = [Line(f"m{number}", [(0, number), (1, number)]) for number in range(12)]
+    lines = [ChartLine(f"m{number}", [(0, number), (1, number)]) for number in range(12)]
     chart(drawing, Axis("x", (0, 1)), Axis("y", (0, 12)), lines)
     svg = drawing.svg("x")
     looks = re.findall(r'class="s (line\d)" style="stroke-width:2"( stroke-dasharray="[^"]*")?', svg)
@@ -145,7 +145,7 @@ def test_quartiles_are_in_order() -> None:
 def test_names_are_escaped() -> None:
     drawing = Drawing(600, 300)
     evil = '<script>"&'
-    cloud(drawing, Axis(evil, (0, 1)), Axis(evil, (0, 1)), [Line(evil, [(0, 0)], told=[evil])], [(0, 0)])
+    cloud(drawing, Axis(evil, (0, 1)), Axis(evil, (0, 1)), [ChartLine(evil, [(0, 0)], told=[evil])], [(0, 0)])
     svg = drawing.svg(evil)
     assert "<script" not in svg
     texts = [text.text for text in ElementTree.fromstring(svg).iter(f"{SVG}text")]

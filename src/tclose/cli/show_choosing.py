@@ -15,7 +15,7 @@ from tclose.evaluation.choosing.compare_page import verdict as verdict_of_compar
 from tclose.evaluation.choosing.suggest import Suggestion
 from tclose.evaluation.choosing.suggest_page import criterion, sides
 from tclose.evaluation.choosing.suggest_page import verdict as verdict_of_suggestion
-from tclose.evaluation.choosing.trials import Run
+from tclose.evaluation.choosing.trials import Trial
 from tclose.evaluation.utility.utility import Utility
 
 HEADINGS = ("k", "t", "loss", "queries", "rise", "guess", "risk", "classes", "s")
@@ -93,7 +93,7 @@ def _table(first: str, caption: str) -> Table:
     return table
 
 
-def _numbers(run: Run) -> list[str]:
+def _numbers(run: Trial) -> list[str]:
     return [
         str(run.k), "" if run.t is None else f"{float(run.t):g}", f"{run.loss:.4f}",
         "" if run.query_error is None else f"{run.query_error:.0%}", f"{run.gains.rise:.0%}",
@@ -101,5 +101,5 @@ def _numbers(run: Run) -> list[str]:
     ]  # fmt: skip
 
 
-def _name(run: Run) -> str:
+def _name(run: Trial) -> str:
     return f"{run.method} at t = {float(run.t):g}, k = {run.k}" if run.t is not None else f"{run.method}, k = {run.k}"

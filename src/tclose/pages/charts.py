@@ -16,7 +16,7 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """A line of a chart, with its name at its end."""
 
     name: str
@@ -63,7 +63,7 @@ def chart(
     drawing: Drawing,
     across: Axis,
     up: Axis,
-    lines: Sequence[Line],
+    lines: Sequence[ChartLine],
     margin: float | None = None,
     upright: tuple[float, str] | None = None,
     chord: tuple[Point, Point] | None = None,
@@ -98,7 +98,7 @@ def chart(
         drawing.text(frame.right + 10, beside + 4, line.name, _colour(number))
 
 
-def cloud(drawing: Drawing, across: Axis, up: Axis, groups: Sequence[Line], edge: Sequence[Point] = ()) -> None:
+def cloud(drawing: Drawing, across: Axis, up: Axis, groups: Sequence[ChartLine], edge: Sequence[Point] = ()) -> None:
     """Points of several groups, each of its own colour and shape, listed at the right; and a line that bounds them."""
     frame = _framed(drawing, across, up, [group.name for group in groups], None, 26.0)
     if edge:
@@ -135,7 +135,7 @@ def _framed(
     return frame
 
 
-def _marks(drawing: Drawing, places: Sequence[Point], line: Line, number: int, size: float = 3.6) -> None:
+def _marks(drawing: Drawing, places: Sequence[Point], line: ChartLine, number: int, size: float = 3.6) -> None:
     told = line.told or [""] * len(places)
     for (x, y), words in zip(places, told, strict=True):
         drawing.mark(x, y, _colour(number), _shape(number), words, size)

@@ -1,4 +1,4 @@
-"""How far classes are from the window they belong to: exact, by code that the methods do not use."""
+"""How far classes are from the window they belong to."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.schema.schema import Schema
-from tclose.table.class_distances import Distances, class_distances
-from tclose.table.classes import Tally
-from tclose.table.encode import Domain, EncodedTable
-from tclose.table.joint_distances import joint_distances
+from tclose.table.class_distances import Distances
+from tclose.table.encode import EncodedTable
+from tclose.table.measuring import measure_classes
 
 Integers = NDArray[np.int64]
 
@@ -23,13 +22,8 @@ def reached(schema: Schema, table: EncodedTable, labels: Integers) -> dict[str, 
     """
     n_classes = int(labels.max(initial=-1)) + 1
     keys = np.where(labels < 0, n_classes, labels)
-    found: dict[str, Distances] = {}
-    parts: dict[str, tuple[Domain, NDArray[np.int32]]] = {}
-    for sensitive, domain, codes in zip(schema.sensitive, table.domains, table.codes, strict=False):
-        parts[sensitive.column] = domain, codes
-        found[sensitive.column] = class_distances(domain.form, Tally.of(keys, codes, domain.size))
-    for joint in schema.joint:
-        found[joint.name] = joint_distances(joint, [parts[column] for column in joint.columns], keys)
+    n = len(schema.sensitive)
+    found = measure_classes(zip(table.domains[:n], table.codes[:n], strict=True), schema.joint, keys).distances
     return {name: some(distances, np.arange(n_classes)) for name, distances in found.items()}
 
 

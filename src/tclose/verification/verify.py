@@ -16,11 +16,11 @@ import numpy as np
 
 from tclose.errors import TableError, VerificationError
 from tclose.schema.schema import Schema
-from tclose.table.class_distances import Distances, class_distances
+from tclose.table.class_distances import Distances
 from tclose.table.classes import Classes, Tally
 from tclose.table.coded import CodedColumn
 from tclose.table.encode import encode_sensitive
-from tclose.table.joint_distances import joint_distances
+from tclose.table.measuring import measure_classes
 from tclose.table.reading import Reader, code
 from tclose.table.source import Source
 from tclose.verification.diversity import Reached, diversity, first_failure
@@ -71,26 +71,17 @@ def measure(columns: Mapping[str, CodedColumn], names: Sequence[str], schema: Sc
     if not n_rows:
         raise TableError("The table has no rows.")
     grouped = Classes.of(n_rows, (columns[name] for name in names))
-    tallies, distances, parts = {}, {}, {}
-    joined = {column for joint in schema.joint for column in joint.columns}
     places = {s.column: s.l.recursive[1] if s.l and s.l.recursive else 2 for s in schema.sensitive}
-    for domain, codes in encode_sensitive(reader, columns, schema):
-        tally = Tally.of(grouped.keys, codes, domain.size)
-        tallies[domain.column] = tally
-        distances[domain.column] = class_distances(domain.form, tally)
-        if domain.column in joined:
-            parts[domain.column] = domain, codes
-    for joint in schema.joint:
-        distances[joint.name] = joint_distances(joint, [parts[column] for column in joint.columns], grouped.keys)
+    found = measure_classes(encode_sensitive(reader, columns, schema), schema.joint, grouped.keys)
     return Measured(
         rows=n_rows,
         classes=len(grouped),
         k=int(grouped.sizes.min()),
-        t={name: found.largest() for name, found in distances.items()},
-        l={name: diversity(tally, places[name]) for name, tally in tallies.items()},
+        t={name: distances.largest() for name, distances in found.distances.items()},
+        l={name: diversity(tally, places[name]) for name, tally in found.tallies.items()},
         grouped=grouped,
-        distances=distances,
-        tallies=tallies,
+        distances=found.distances,
+        tallies=found.tallies,
     )
 
 

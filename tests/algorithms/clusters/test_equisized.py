@@ -7,8 +7,8 @@ import pytest
 
 from tclose.algorithms.clusters import equisized
 from tclose.algorithms.clusters import filling_loops as filling
-from tclose.algorithms.clusters.equisized import Space, cluster, crisp, memberships
-from tclose.algorithms.clusters.points import Cells
+from tclose.algorithms.clusters.equisized import ClusterSpace, cluster, crisp, memberships
+from tclose.algorithms.clusters.points import ValueCells
 from tclose.algorithms.control import Control
 from tclose.datasets import hospital
 from tclose.table.encode import encode
@@ -53,7 +53,7 @@ def test_a_cell_far_larger_than_a_cluster(least: float) -> None:
 def test_clusters_differ_by_one_row_at_most(seed: int) -> None:
     table, _ = random_case(seed)
     rng = np.random.default_rng(seed)
-    cells, n_clusters = Cells.of(table), int(rng.integers(1, min(len(table), 12) + 1))
+    cells, n_clusters = ValueCells.of(table), int(rng.integers(1, min(len(table), 12) + 1))
     given = cluster(table, cells, n_clusters, rng, Control())
     assert (given >= 0).all()
     assert (given.sum(axis=1) == cells.rows).all()
@@ -80,7 +80,7 @@ def test_blobs_are_found() -> None:
     """Three values of a third of the rows each are three clusters; of four clusters each is as pure as can be."""
     frame, schema = hospital(900, seed=2)
     table = encode(read(frame), schema).take(np.arange(900))
-    cells = Cells(np.array([[0], [5], [20]], np.int32), np.arange(900) % 3, np.full(3, 300))
+    cells = ValueCells(np.array([[0], [5], [20]], np.int32), np.arange(900) % 3, np.full(3, 300))
     one = type(table)(table.axes, table.places, table.domains[:1], (cells.codes[cells.of_row, 0],), table.rows)
     given = cluster(one, cells, 3, np.random.default_rng(1), Control())
     assert sorted(given.max(axis=0).tolist()) == [300, 300, 300]
@@ -91,8 +91,8 @@ def test_clustering_is_better_than_chance() -> None:
     """The spread inside of clusters is well below that of the table, also where centres come from a sample."""
     frame, schema = hospital(600, seed=2)
     table = encode(read(frame), schema)
-    cells = Cells.of(table)
-    space = Space.of(table, cells)
+    cells = ValueCells.of(table)
+    space = ClusterSpace.of(table, cells)
 
     def inside(given: np.ndarray) -> float:
         return float((given * space.squares(space.means(given.astype(float)))).sum()) / len(table)
@@ -107,8 +107,8 @@ def test_clustering_is_better_than_chance() -> None:
 
 def test_rounds_never_raise_the_sum() -> None:
     table, _ = random_case(3)
-    cells = Cells.of(table)
-    space = Space.of(table, cells)
+    cells = ValueCells.of(table)
+    space = ClusterSpace.of(table, cells)
     rng = np.random.default_rng(1)
     centres = equisized._first_centres(space, 3, rng)
     before = np.inf

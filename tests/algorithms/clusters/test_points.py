@@ -10,7 +10,15 @@ import pytest
 
 from tclose.algorithms import find
 from tclose.algorithms.clusters import points as module
-from tclose.algorithms.clusters.points import Cells, Form, Points, as_columns, as_points, first_component, forms_of
+from tclose.algorithms.clusters.points import (
+    Form,
+    ValueCells,
+    ValuePoints,
+    as_columns,
+    as_points,
+    first_component,
+    forms_of,
+)
 from tclose.datasets import hospital
 from tclose.distances import Equal, Line, Matrix, Tree
 from tclose.table.encode import encode
@@ -22,7 +30,7 @@ from tests.oracles import sabre as oracle
 from tests.seeds import for_seeds
 
 
-def dense(points: Points) -> np.ndarray:
+def dense(points: ValuePoints) -> np.ndarray:
     rows = np.zeros((len(points.places), points.size))
     for value, (places, coordinates) in enumerate(zip(points.places, points.coordinates, strict=True)):
         for place, coordinate in zip(places, coordinates, strict=True):
@@ -30,7 +38,7 @@ def dense(points: Points) -> np.ndarray:
     return rows
 
 
-def distances(points: Points) -> np.ndarray:
+def distances(points: ValuePoints) -> np.ndarray:
     rows = dense(points)
     return np.asarray(np.sqrt(((rows[:, None] - rows[None]) ** 2).sum(axis=2)))
 
@@ -75,7 +83,7 @@ def test_products_and_sums_are_those_of_the_whole_points() -> None:
 @for_seeds(40)
 def test_cells_are_the_distinct_combinations(seed: int) -> None:
     table, _ = random_case(seed)
-    cells = Cells.of(table)
+    cells = ValueCells.of(table)
     rows = list(zip(*(codes.tolist() for codes in table.codes), strict=True))
     assert [tuple(cells.codes[cell].tolist()) for cell in cells.of_row] == rows
     assert len(cells) == len(set(rows))
@@ -85,7 +93,7 @@ def test_cells_are_the_distinct_combinations(seed: int) -> None:
 @for_seeds(40)
 def test_the_component_has_the_largest_variance(seed: int) -> None:
     table, _ = random_case(seed)
-    cells = Cells.of(table)
+    cells = ValueCells.of(table)
     columns = np.concatenate(
         [dense(as_columns(form))[codes] for form, codes in zip(forms_of(table.domains), table.codes, strict=True)],
         axis=1,
@@ -99,7 +107,7 @@ def test_the_component_has_the_largest_variance(seed: int) -> None:
 def test_of_many_columns_those_of_largest_variance_count(monkeypatch: pytest.MonkeyPatch) -> None:
     frame, schema = hospital(300, seed=2)
     table = encode(read(frame), schema)
-    cells = Cells.of(table)
+    cells = ValueCells.of(table)
     whole = first_component(table, cells)[cells.of_row]
     monkeypatch.setattr(module, "MOST_COLUMNS", 12)
     some = first_component(table, cells)[cells.of_row]
@@ -113,7 +121,7 @@ def test_a_joint_adds_nothing() -> None:
     frame, schema = case.make(find("clusters").capabilities)
     table = encode(read(frame), schema)
     without = replace(table, domains=table.domains[:-1], codes=table.codes[:-1])
-    joint, single = Cells.of(table), Cells.of(without)
+    joint, single = ValueCells.of(table), ValueCells.of(without)
     assert (joint.of_row == single.of_row).all()
     assert (joint.codes == single.codes).all()
     assert first_component(table, joint).tolist() == first_component(without, single).tolist()

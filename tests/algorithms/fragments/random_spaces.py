@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tclose.algorithms.fragments.space import Space, scale_of
+from tclose.algorithms.fragments.space import SensitiveSpace, scale_of
 from tclose.distances import Equal, Form, Line, Tree
 from tests.algorithms.shared.random_domains import hierarchy_of, random_metric, random_tree
 from tests.oracles import fragments as oracle
@@ -20,7 +20,7 @@ from tests.oracles import sabre
 class Case:
     """A space, and for the oracle its forms and rows of codes."""
 
-    space: Space
+    space: SensitiveSpace
     forms: list[Form]
     codes: Any  # at [attribute, row]
 
@@ -70,4 +70,4 @@ def random_space(seed: int, kinds: str = "onet", most: int = 40) -> Case:
     counts = [np.bincount(column, minlength=m) for column, m in zip(columns, sizes, strict=True)]
     scales = [scale_of(form, rows) for form, rows in zip(forms, counts, strict=True)]
     limits = [Fraction(random.randint(0, 30), 40) for _ in sizes]
-    return Case(Space.of(scales, columns, limits), forms, np.array(codes))
+    return Case(SensitiveSpace.of(scales, columns, limits), forms, np.array(codes))

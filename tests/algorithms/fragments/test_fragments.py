@@ -16,7 +16,7 @@ import tclose
 from tclose.algorithms.control import Control
 from tclose.algorithms.fragments.fragments import Fragments
 from tclose.algorithms.fragments.fragments_strict import FragmentsStrict, conforming_sizes
-from tclose.algorithms.fragments.space import Space
+from tclose.algorithms.fragments.space import SensitiveSpace
 from tclose.algorithms.fragments.split import fragment
 from tclose.algorithms.requirement import Requirement
 from tclose.datasets import census, hospital
@@ -90,7 +90,7 @@ def test_strict_classes_conform_and_reach_k(seed: int) -> None:
     table, requirement = encoded(frame, Schema.from_dict(keys))
     found = run(STRICT, table, requirement)
     check(table, requirement, found)
-    space = Space.of_table(table, requirement)
+    space = SensitiveSpace.of_table(table, requirement)
     assert space is not None
     fragments = fragment(space, space.limits, Control(), strict=True)
     assert fragments is not None

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tclose.algorithms.control import Control
-from tclose.algorithms.fragments.space import Space, scale_of
+from tclose.algorithms.fragments.space import SensitiveSpace, scale_of
 from tclose.algorithms.fragments.split import Fragmentation, fragment
 from tclose.distances import Line, emd
 from tests.oracles import fragments as oracle
@@ -26,7 +26,7 @@ def as_cells(matrix: Any) -> dict[oracle.Cell, int]:
     return {tuple(map(int, cell)): int(np.array(matrix)[tuple(cell)]) for cell in np.argwhere(matrix)}
 
 
-def space_of(matrix: Any) -> Space:
+def space_of(matrix: Any) -> SensitiveSpace:
     """A dense array as a space with ordered attributes."""
     cells, counts = np.argwhere(matrix), np.array(matrix)[np.nonzero(matrix)]
     codes = np.repeat(cells, counts, axis=0).astype(np.int32)
@@ -35,7 +35,7 @@ def space_of(matrix: Any) -> Space:
         scale_of(Line(np.arange(m), max(m - 1, 1)), np.bincount(c, minlength=m))
         for m, c in zip(sizes, codes.T, strict=True)
     ]
-    return Space.of(scales, list(codes.T), [Fraction(1)] * len(sizes))
+    return SensitiveSpace.of(scales, list(codes.T), [Fraction(1)] * len(sizes))
 
 
 def fragments_of(matrix: Any, boxes: Sequence[oracle.Box], strict: bool = True) -> Fragmentation:

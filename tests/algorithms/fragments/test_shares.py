@@ -12,7 +12,7 @@ import pytest
 from tclose.algorithms.control import Control
 from tclose.algorithms.fragments import shares as module
 from tclose.algorithms.fragments.shares import Shares, class_sizes
-from tclose.algorithms.fragments.space import Space, scale_of
+from tclose.algorithms.fragments.space import SensitiveSpace, scale_of
 from tclose.algorithms.fragments.split import Fragmentation, fragment
 from tclose.distances import Line
 from tests.algorithms.fragments.random_spaces import Case, random_space
@@ -107,7 +107,7 @@ def test_class_sizes_hold(seed: int) -> None:
 def test_very_shares_are_decided_exactly() -> None:
     """At t = 0 only classes as the table is will do, and rounding must not refuse them."""
     codes = np.repeat(np.arange(3, dtype=np.int32), [30, 20, 10])
-    space = Space.of([scale_of(Line(np.arange(3), 2), np.bincount(codes))], [codes], [Fraction(0)])
+    space = SensitiveSpace.of([scale_of(Line(np.arange(3), 2), np.bincount(codes))], [codes], [Fraction(0)])
     found = fragment(space, [Fraction(0)], Control())
     assert found is not None
     sizes = class_sizes(Shares.of(found), 2)
@@ -119,7 +119,7 @@ def test_fragments_that_differ_in_another_attribute_stand_for_each_other() -> No
     """Taking from one of two fragments with the same values of an attribute costs that attribute nothing."""
     first, second = np.array([0, 1] * 50, np.int32), np.repeat(np.array([0, 1], np.int32), 50)
     line = scale_of(Line(np.arange(2), 1), np.array([50, 50]))
-    space = Space.of([line, line], [first, second], [Fraction(1)] * 2)
+    space = SensitiveSpace.of([line, line], [first, second], [Fraction(1)] * 2)
     found = fragment(space, [Fraction(1), Fraction(0)], Control())
     assert found is not None
     assert len(found) == 2

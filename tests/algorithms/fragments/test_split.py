@@ -15,7 +15,7 @@ import pytest
 from tclose.algorithms.control import Control
 from tclose.algorithms.fragments import fragments_loops as kernels
 from tclose.algorithms.fragments import split
-from tclose.algorithms.fragments.space import OnTree, Space, scale_of
+from tclose.algorithms.fragments.space import OnTree, SensitiveSpace, scale_of
 from tclose.algorithms.fragments.split import Fragmentation, fragment
 from tclose.distances import Line
 from tests.algorithms.fragments.random_spaces import Case, random_space
@@ -24,9 +24,9 @@ from tests.seeds import for_seeds
 from tests.shared_data import shared
 
 
-def steps(space: Space, targets: list[float], weights: list[float], strict: bool) -> list[Fragmentation]:
+def steps(space: SensitiveSpace, targets: list[float], weights: list[float], strict: bool) -> list[Fragmentation]:
     """The fragmentation before the first cut and after every one."""
-    run = split._Run(space, strict, np.array(weights))
+    run = split._Splitting(space, strict, np.array(weights))
     found: list[Fragmentation] = []
     while len(found) < 2000:
         status = kernels.split(
@@ -35,7 +35,7 @@ def steps(space: Space, targets: list[float], weights: list[float], strict: bool
         )  # fmt: skip
         if status == kernels.FULL:
             grown = [np.concatenate([part, np.zeros_like(part)]) for part in run.fragments]
-            run.fragments = kernels.Fragments(*grown)
+            run.fragments = kernels.FragmentArrays(*grown)
             continue
         if status in (kernels.DONE, kernels.STUCK):
             return found
@@ -150,7 +150,7 @@ def test_five_attributes_of_100_values_stay_sparse() -> None:
     codes = [rng.integers(0, 100, 100).astype(np.int32) for _ in range(5)]
     line = Line(np.arange(100), 99)
     scales = [scale_of(line, np.bincount(column, minlength=100)) for column in codes]
-    space = Space.of(scales, codes, [Fraction("0.45")] * 5)
+    space = SensitiveSpace.of(scales, codes, [Fraction("0.45")] * 5)
     assert len(space) <= 100
     for strict in (True, False):
         found = fragment(space, space.limits, Control(), strict=strict)
@@ -168,7 +168,7 @@ def test_16_by_94_values_take_well_under_a_second() -> None:
     assert sizes == [16, 94]
     forms = [Line(np.arange(m), m - 1) for m in sizes]
     scales = [scale_of(form, np.bincount(column)) for form, column in zip(forms, codes, strict=True)]
-    space = Space.of(scales, codes, [Fraction(1)] * 2)
+    space = SensitiveSpace.of(scales, codes, [Fraction(1)] * 2)
     fragment(space, [Fraction("0.4")] * 2, Control(), strict=True)  # compiles
     started = time.process_time()
     strict = fragment(space, [Fraction("0.1")] * 2, Control(), strict=True)
@@ -189,7 +189,7 @@ def test_it_comes_back_when_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_more_fragments_than_allowed() -> None:
     codes = [np.arange(200, dtype=np.int32)]
-    space = Space.of([scale_of(Line(np.arange(200), 199), np.ones(200, np.int64))], codes, [Fraction(0)])
+    space = SensitiveSpace.of([scale_of(Line(np.arange(200), 199), np.ones(200, np.int64))], codes, [Fraction(0)])
     for most in (5, 64, 100, 199):
         assert fragment(space, [Fraction(0)], Control(), most=most) is None
     found = fragment(space, [Fraction(0)], Control(), most=201)

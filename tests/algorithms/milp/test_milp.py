@@ -22,7 +22,7 @@ from tclose.algorithms.milp import branch_and_bound as search
 from tclose.algorithms.milp import patterns, solver
 from tclose.algorithms.milp.branch_and_bound import Problem
 from tclose.algorithms.milp.cuts import Separator, hull, largest_share
-from tclose.algorithms.milp.incumbent import Book, joined, placed, rounded, spread
+from tclose.algorithms.milp.incumbent import Incumbent, joined, placed, rounded, spread
 from tclose.algorithms.milp.milp import Milp, problem_of, types_of
 from tclose.algorithms.milp.patterns import Patterns
 from tclose.algorithms.milp.program import Program
@@ -193,13 +193,13 @@ def test_another_table_may_be_the_reference(seed: int) -> None:
         check_optimal(case)
 
 
-def set_up(case: Case) -> tuple[Problem, Book, Program]:
+def set_up(case: Case) -> tuple[Problem, Incumbent, Program]:
     types = types_of(case.table, case.requirement)
     problem = problem_of(types, case.requirement, lambda: False)
     assert problem is not None
     return (
         problem,
-        Book(case.table, case.requirement, types),
+        Incumbent(case.table, case.requirement, types),
         Program.of(problem.types, problem.patterns, problem.asked),
     )
 
@@ -255,7 +255,7 @@ def test_the_program_says_what_the_definition_says(seed: int) -> None:
 def test_no_cut_takes_a_partition_away(seed: int) -> None:
     case = random_case(seed + 30_000, EXACT, 6)
     problem, _, written = set_up(case)
-    separator = Separator(written, problem.types, problem.patterns, problem.lids)
+    separator = Separator(written, problem.types, problem.patterns, problem.limits)
     for groups in partitions(range(len(case.cells))):
         if all(map(case.holds, groups)):
             labels = joined(case.table, labels_of(groups, len(case.cells)))
@@ -448,7 +448,7 @@ def test_whatever_the_solver_answers_is_mended(spoilt: str, monkeypatch: pytest.
         return [np.concatenate([point, np.zeros(len(program.cost) - len(point))])], False
 
     monkeypatch.setattr(search, "search_near", spoil)
-    monkeypatch.setattr(search.Search, "_branch", lambda *_: None)
+    monkeypatch.setattr(search.BranchAndBound, "_branch", lambda *_: None)
     found = run(Milp(), table, requirement)
     assert asked
     assert requirement.holds_in_all(table, found.labels)
@@ -458,19 +458,19 @@ def test_whatever_the_solver_answers_is_mended(spoilt: str, monkeypatch: pytest.
 
 def test_points_that_only_seem_close_are_sought_again_with_a_smaller_t(monkeypatch: pytest.MonkeyPatch) -> None:
     table, requirement = adult_like(200)
-    book_offer, shaved, calls = Book.offer, [], []
+    book_offer, shaved, calls = Incumbent.offer, [], []
 
-    def doubtful(self: Book, program: Program, point: NDArray[np.float64]) -> list[int]:
+    def doubtful(self: Incumbent, program: Program, point: NDArray[np.float64]) -> list[int]:
         calls.append(1)
         return [0, 1] if len(calls) == 2 else book_offer(self, program, point)
 
-    def shave(self: search.Search, program: Program, less: dict[int, Fraction]) -> Program:
+    def shave(self: search.BranchAndBound, program: Program, less: dict[int, Fraction]) -> Program:
         shaved.append(dict(less))
         return given(self, program, less)
 
-    given = search.Search._shave
-    monkeypatch.setattr(Book, "offer", doubtful)
-    monkeypatch.setattr(search.Search, "_shave", shave)
+    given = search.BranchAndBound._shave
+    monkeypatch.setattr(Incumbent, "offer", doubtful)
+    monkeypatch.setattr(search.BranchAndBound, "_shave", shave)
     monkeypatch.setattr(search, "search_near", lambda *rest: (solver.search_near(*rest)[0][-1:], False))
     found = run(Milp(gap=0.05), table, requirement)
     assert shaved[0] == {}

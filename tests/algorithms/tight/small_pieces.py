@@ -128,7 +128,7 @@ class Searched:
     """Classes that are searched, and all that takes."""
 
     piece: Piece
-    classes: moving.Classes
+    classes: moving.MovableClasses
     paths: moving.Paths
     marks: Labels
     members: Labels
@@ -138,7 +138,7 @@ class Searched:
     @classmethod
     def of(cls, piece: Piece, labels: Labels, seed: int = 0, n_paths: int = 3) -> Searched:
         n, most = len(labels), len(labels) // piece.task.k + 1
-        classes = moving.Classes(
+        classes = moving.MovableClasses(
             np.zeros((most, 3), np.int64),
             np.full((n, 4), -1, np.int64),
             np.empty((most, len(piece.table.axes), 6), np.int32),

@@ -19,7 +19,7 @@ from tclose.algorithms.mondrian.mondrian import Mondrian
 from tclose.algorithms.tight.tight import Tight
 from tclose.evaluation.choosing.compare import STOPPED, Comparison
 from tclose.evaluation.choosing.compare_page import verdict
-from tclose.evaluation.choosing.trials import Gains, Run
+from tclose.evaluation.choosing.trials import Gains, Trial
 from tclose.schema.changes import with_t
 from tclose.schema.schema import Schema
 from tclose.table.partition import Partition
@@ -222,8 +222,8 @@ def test_a_schema_without_t_has_none_to_change() -> None:
         with_t(small_table()[1], "0.2", "age")
 
 
-def made(rise: float, loss: float, method: str = "m") -> Run:
-    return Run(method, Fraction(1, 5), 5, loss=loss, gains=Gains(rise, 0.1, 0.1), sizes=(5, 5, 5, 5, 5), classes=3)
+def made(rise: float, loss: float, method: str = "m") -> Trial:
+    return Trial(method, Fraction(1, 5), 5, loss=loss, gains=Gains(rise, 0.1, 0.1), sizes=(5, 5, 5, 5, 5), classes=3)
 
 
 def test_the_frontier_is_what_nothing_beats() -> None:
@@ -244,7 +244,7 @@ def test_the_frontier_is_what_nothing_beats() -> None:
 def test_the_first_paragraph_tells_who_won() -> None:
     told = verdict(Comparison(9, (made(0.1, 0.2, "a"), made(0.2, 0.4, "b")), Gains(1, 1, 1)))
     assert told == "'a' loses least. At t = 0.2, k = 5 it loses 0.200, and the next, 'b', 0.400 (2 times as much)."
-    nothing = Comparison(9, (Run("a", None, 5, refused="no"),), Gains(1, 1, 1))
+    nothing = Comparison(9, (Trial("a", None, 5, refused="no"),), Gains(1, 1, 1))
     assert "None of the runs" in verdict(nothing)
     assert "None of the runs" in nothing.html()
 

@@ -10,7 +10,8 @@ import pytest
 
 import tclose
 from tclose.algorithms.control import Control
-from tclose.evaluation.choosing.suggest import GRID, LEAST_FALL, MARGIN, find_knee, grid
+from tclose.evaluation.choosing.knee import LEAST_FALL, MARGIN, find_knee
+from tclose.evaluation.choosing.suggest import GRID, grid
 from tclose.evaluation.choosing.suggest_page import sides, verdict
 from tests.evaluation.choosing.test_compare import small_table
 from tests.pages import samples
@@ -116,7 +117,7 @@ def test_what_cannot_be_met_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(tclose.InfeasibleError):
         tclose.suggest(frame, schema, method="mondrian", queries=0)
     frame, schema = small_table()
-    monkeypatch.setattr("tclose.evaluation.choosing.trials.Ground._query_error", lambda *_: None)
+    monkeypatch.setattr("tclose.evaluation.choosing.trials.TrialTable._query_error", lambda *_: None)
     with pytest.raises(tclose.InfeasibleError, match="has the answer 0"):
         tclose.suggest(frame, schema, method="mondrian", by="queries")
     with pytest.raises(tclose.SchemaError, match="three"):

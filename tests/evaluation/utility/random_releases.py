@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tclose.evaluation.utility.reading_back import Released, read_release
+from tclose.evaluation.utility.reading_back import ReadBack, read_release
 from tclose.release.recode import recode
 from tclose.schema.schema import Schema
 from tclose.table.axes import SpanAxis, TreeAxis
@@ -35,7 +35,7 @@ class Case:
     in the order of the original; `kept` are the rows that are released.
     """
 
-    read: Released
+    read: ReadBack
     before: list[dict[str, Value]]
     after: list[dict[str, frozenset[Value]]]
     points: list[dict[str, Value]]

@@ -12,7 +12,7 @@ import pytest
 import tclose
 from tclose.errors import TableError
 from tclose.evaluation.utility.covered_spans import Stretch, day_reader, number_reader, stretch
-from tclose.evaluation.utility.reading_back import Released, read_release
+from tclose.evaluation.utility.reading_back import ReadBack, read_release
 from tclose.evaluation.utility.utility import beside
 from tclose.schema.schema import Schema
 
@@ -27,7 +27,7 @@ def spans(quasi: dict[str, Any], before: list[Any], after: list[Any], **keys: An
     return list(zip(low[read.labels].tolist(), high[read.labels].tolist(), strict=True))
 
 
-def _read(quasi: dict[str, Any], before: list[Any], after: list[Any], **keys: Any) -> Released:
+def _read(quasi: dict[str, Any], before: list[Any], after: list[Any], **keys: Any) -> ReadBack:
     schema = Schema.from_dict({"k": 1, "quasi": {"x": quasi}, **keys})
     table = pl.DataFrame({"x": before}, strict=False)
     filled = [*after, *[after[-1]] * (len(before) - len(after))]

@@ -20,7 +20,7 @@ from tclose.evaluation.utility.entropy import nonuniform_entropy
 from tclose.evaluation.utility.even_boxes import boxes_of, cells, lengths, points_of
 from tclose.evaluation.utility.loss import general_loss, loss_by_column
 from tclose.evaluation.utility.queries import Queries, draw_queries, estimated_answers, precise_answers, query_error
-from tclose.evaluation.utility.reading_back import Released, read_release
+from tclose.evaluation.utility.reading_back import ReadBack, read_release
 from tclose.evaluation.utility.summed_loss import summed_loss
 from tclose.evaluation.utility.suppressed import suppressed_cells
 from tclose.schema.schema import Schema
@@ -206,7 +206,7 @@ def test_queries_are_drawn_as_the_paper_says() -> None:
     assert abs(asked.lows[ages].mean() / room.mean() - 0.5) < 0.03
 
 
-def _census(n: int) -> Released:
+def _census(n: int) -> ReadBack:
     import tclose
 
     frame, schema = tclose.datasets.census(n, seed=1)

@@ -11,7 +11,7 @@ from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.clusters.equisized import cluster
 from tclose.algorithms.clusters.grouping import partition
 from tclose.algorithms.clusters.groups import Groups
-from tclose.algorithms.clusters.points import Cells
+from tclose.algorithms.clusters.points import ValueCells
 from tclose.algorithms.control import Control, Stage
 from tclose.algorithms.requirement import Requirement
 from tclose.table.encode import EncodedTable
@@ -66,7 +66,7 @@ class Clusters:
         requirement.check_whole(table)
 
         def groups(stage: Stage) -> Groups:
-            cells = Cells.of(table)
+            cells = ValueCells.of(table)
             given = cluster(table, cells, min(requirement.k, MOST_CLUSTERS), rng, stage)
             owners = np.empty(len(table), np.int32)
             shuffled = rng.permutation(len(table))  # which rows of a cell go to which cluster is left to chance

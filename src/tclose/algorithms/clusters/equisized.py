@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.clusters.points import Cells, Points, as_points, forms_of
+from tclose.algorithms.clusters.points import ValueCells, ValuePoints, as_points, forms_of
 from tclose.algorithms.control import Watch
 from tclose.table.encode import EncodedTable
 
@@ -32,29 +32,29 @@ SETTLED, EXACT = 1e-4, 1e-6  # J falls by a smaller part; sizes are off by a sma
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class ClusterSpace:
     """Cells as points, attribute by attribute."""
 
-    points: tuple[Points, ...]
+    points: tuple[ValuePoints, ...]
     codes: NDArray[np.int32]
     rows: Floats
 
     @classmethod
-    def of(cls, table: EncodedTable, cells: Cells) -> Space:
+    def of(cls, table: EncodedTable, cells: ValueCells) -> ClusterSpace:
         """Those of a table."""
         points = tuple(map(as_points, forms_of(table.domains)))
         return cls(points, cells.codes, cells.rows.astype(np.float64))
 
-    def some(self, cells: Integers, rows: Floats) -> Space:
+    def some(self, cells: Integers, rows: Floats) -> ClusterSpace:
         """Some of the cells, for so many rows."""
-        return Space(self.points, self.codes[cells], rows)
+        return ClusterSpace(self.points, self.codes[cells], rows)
 
     def means(self, weights: Floats) -> tuple[Floats, ...]:
         """For each attribute the mean of the cells, with one column of weights a cluster."""
         total = weights.sum(axis=0)
         return tuple(self._by_value(points, place, weights) / total for place, points in enumerate(self.points))
 
-    def _by_value(self, points: Points, place: int, weights: Floats) -> Floats:
+    def _by_value(self, points: ValuePoints, place: int, weights: Floats) -> Floats:
         by_value = np.zeros((len(points.places), weights.shape[1]))
         np.add.at(by_value, self.codes[:, place], weights)
         return points.total(by_value)
@@ -68,9 +68,11 @@ class Space:
         return total
 
 
-def cluster(table: EncodedTable, cells: Cells, n_clusters: int, rng: np.random.Generator, watch: Watch) -> Integers:
+def cluster(
+    table: EncodedTable, cells: ValueCells, n_clusters: int, rng: np.random.Generator, watch: Watch
+) -> Integers:
     """How many rows of each cell every cluster gets; clusters differ by one row at most."""
-    space = Space.of(table, cells)
+    space = ClusterSpace.of(table, cells)
     centres = _centres(space, n_clusters, rng, watch)
     squares = space.squares(centres) if centres else np.full((len(cells), n_clusters), LEAST)
     shares, _ = memberships(squares, space.rows, np.zeros(n_clusters))
@@ -95,7 +97,7 @@ def crisp(shares: Floats, rows: Integers) -> Integers:
     return given
 
 
-def _centres(space: Space, n_clusters: int, rng: np.random.Generator, watch: Watch) -> tuple[Floats, ...]:
+def _centres(space: ClusterSpace, n_clusters: int, rng: np.random.Generator, watch: Watch) -> tuple[Floats, ...]:
     """Where centres and memberships no longer change, found with some cells if there are many."""
     if len(space.rows) > MOST_CELLS:
         drawn, rows = np.unique(
@@ -116,7 +118,7 @@ def _centres(space: Space, n_clusters: int, rng: np.random.Generator, watch: Wat
     return centres
 
 
-def _first_centres(space: Space, n_clusters: int, rng: np.random.Generator) -> tuple[Floats, ...]:
+def _first_centres(space: ClusterSpace, n_clusters: int, rng: np.random.Generator) -> tuple[Floats, ...]:
     """Cells drawn one by one, those far from all drawn before more likely (k-means++)."""
     chosen = np.zeros((len(space.rows), n_clusters))
     likely = space.rows

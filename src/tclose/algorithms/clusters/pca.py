@@ -10,7 +10,7 @@ import numpy as np
 from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.clusters.grouping import partition
 from tclose.algorithms.clusters.groups import Groups, adjusted, in_order
-from tclose.algorithms.clusters.points import Cells, first_component
+from tclose.algorithms.clusters.points import ValueCells, first_component
 from tclose.algorithms.control import Control, Stage
 from tclose.algorithms.requirement import Requirement
 from tclose.table.encode import EncodedTable
@@ -61,7 +61,7 @@ class PCA:
         requirement.check_whole(table)
 
         def groups(stage: Stage) -> Groups:
-            cells = Cells.of(table)
+            cells = ValueCells.of(table)
             along = first_component(table, cells)[cells.of_row]
             order = np.lexsort((rng.random(len(table)), along))
             n_groups = adjusted(len(table), requirement.k)

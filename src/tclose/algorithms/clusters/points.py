@@ -17,7 +17,7 @@ Form = Line | Tree | Matrix
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ValueCells:
     """Rows with the same sensitive values are one cell; a joint of several attributes adds nothing to them.
 
     Attributes
@@ -35,7 +35,7 @@ class Cells:
     rows: Integers
 
     @classmethod
-    def of(cls, table: EncodedTable) -> Cells:
+    def of(cls, table: EncodedTable) -> ValueCells:
         """The cells of a table; one, if nothing is sensitive."""
         of_row, size = np.zeros(len(table), np.int64), 1
         single = forms_of(table.domains)
@@ -53,7 +53,7 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class ValuePoints:
     """The values of one attribute as points; most coordinates are 0, and only the others are kept.
 
     Attributes
@@ -92,7 +92,7 @@ def forms_of(domains: Sequence[Domain]) -> list[Form]:
     return [domain.form for domain in domains if not isinstance(domain.form, Product)]
 
 
-def as_points(form: Form) -> Points:
+def as_points(form: Form) -> ValuePoints:
     """Points whose Euclidean distances are those of the form, so that clusters can have means.
 
     A line is one already. On a hierarchy the square of the distance is (height of the lowest
@@ -104,25 +104,25 @@ def as_points(form: Form) -> Points:
     """
     if isinstance(form, Line):
         scaled = (form.positions - form.positions[:1]) / form.span
-        return Points(np.zeros((form.size, 1), np.int64), scaled[:, None], 1)
+        return ValuePoints(np.zeros((form.size, 1), np.int64), scaled[:, None], 1)
     if isinstance(form, Tree):
         heights = _heights(form) / (form.denominator // 2)
         terms = np.sqrt(np.maximum(heights[form.parents] ** 2 - heights**2, 0) / 2)
         terms[0] = 0
         places = np.maximum(form.paths, 0).astype(np.int64)
-        return Points(places, np.where(form.paths >= 0, terms[places], 0.0), len(form.parents))
+        return ValuePoints(places, np.where(form.paths >= 0, terms[places], 0.0), len(form.parents))
     squares = form.distances**2
     centred = squares - squares.mean(axis=0)
     values, vectors = np.linalg.eigh(-(centred - centred.mean(axis=1)[:, None]) / 2)
     coordinates = vectors * np.sqrt(np.maximum(values, 0))
-    return Points(np.tile(np.arange(form.size), (form.size, 1)), coordinates, form.size)
+    return ValuePoints(np.tile(np.arange(form.size), (form.size, 1)), coordinates, form.size)
 
 
-def as_columns(form: Form) -> Points:
+def as_columns(form: Form) -> ValuePoints:
     """What principal components are taken of: numbers scaled to their range, and a column for every category."""
     if isinstance(form, Line):
         return as_points(form)
-    return Points(np.arange(form.size)[:, None], np.ones((form.size, 1)), form.size)
+    return ValuePoints(np.arange(form.size)[:, None], np.ones((form.size, 1)), form.size)
 
 
 def _heights(tree: Tree) -> Integers:
@@ -133,7 +133,7 @@ def _heights(tree: Tree) -> Integers:
     return heights
 
 
-def first_component(table: EncodedTable, cells: Cells) -> Floats:
+def first_component(table: EncodedTable, cells: ValueCells) -> Floats:
     """The first principal component of each cell.
 
     Its sign is that which makes its largest coefficient positive. Of more than `MOST_COLUMNS`
@@ -166,7 +166,7 @@ def first_component(table: EncodedTable, cells: Cells) -> Floats:
 MOST_COLUMNS = 1000
 
 
-def _pieces(columns: list[Points], starts: Integers, cells: Cells) -> Iterator[tuple[Integers, Floats]]:
+def _pieces(columns: list[ValuePoints], starts: Integers, cells: ValueCells) -> Iterator[tuple[Integers, Floats]]:
     """For each attribute the column that a cell has something in, and what."""
     for points, start, codes in zip(columns, starts, cells.codes.T, strict=False):
         yield points.places[codes, 0] + start, points.coordinates[codes, 0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.clusters.points import Cells
+from tclose.algorithms.clusters.points import ValueCells
 from tclose.algorithms.control import Watch
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.class_sizes import ClassSizes, take_in_pieces
@@ -43,14 +43,14 @@ class TakeSwapping:
         from tclose.kernels.soft import Gauge
 
         softened = soften(decidable(self.requirement))
-        soft, cells = softened.soft, Cells.of(table)
+        soft, cells = softened.soft, ValueCells.of(table)
         values = np.zeros((len(table), len(table.codes)), np.int32)
         for place, (of_code, codes) in enumerate(zip(softened.values, table.codes, strict=True)):
             values[:, place] = of_code[codes]
         gauge = Gauge(
             np.zeros(soft.n_values + 1, np.int64), np.zeros(soft.n_values + 1), np.zeros(max(len(table.codes), 1))
         )
-        sensitive = kernels.Sensitive(
+        sensitive = kernels.SwappedValues(
             soft, values, cells.of_row, np.zeros(soft.n_values, np.int64), gauge, np.zeros(len(cells), np.int64)
         )
         index = index_of(table, owners, 1)

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-class Sensitive(NamedTuple):
+class SwappedValues(NamedTuple):
     """What decides about a swap: values numbered through all attributes, as `soft` has them."""
 
     soft: Soft
@@ -31,14 +31,14 @@ class Sensitive(NamedTuple):
 
 
 @inner
-def count(sensitive: Sensitive, row: int, by: int) -> None:
+def count(sensitive: SwappedValues, row: int, by: int) -> None:
     """Count a row in, or out."""
     for attribute in range(sensitive.values.shape[1]):
         sensitive.counts[sensitive.values[row, attribute]] += by
 
 
 @inner
-def best_swap(sensitive: Sensitive, index: Index, found: Integers, size: int, row: int) -> tuple[int, float]:
+def best_swap(sensitive: SwappedValues, index: Index, found: Integers, size: int, row: int) -> tuple[int, float]:
     """The member without which, and with this row instead, the class is nearest; and how far it is then, over t."""
     best, least = -1, np.inf
     count(sensitive, row, 1)
@@ -54,7 +54,7 @@ def best_swap(sensitive: Sensitive, index: Index, found: Integers, size: int, ro
 
 
 @inner
-def swap(sensitive: Sensitive, index: Index, found: Integers, size: int, n_found: int, clock: int) -> int:
+def swap(sensitive: SwappedValues, index: Index, found: Integers, size: int, n_found: int, clock: int) -> int:
     """Take each further row, the nearest first, for the member that brings the class nearest to t, if that helps.
 
     Whether it helps depends on the row's cell alone, so of a cell tried in vain none is tried
@@ -82,7 +82,7 @@ def swap(sensitive: Sensitive, index: Index, found: Integers, size: int, n_found
 @kernel
 def take_out(
     index: Index, sizes: Integers, first: int, last: int, within: int, total: Floats, before: Floats,
-    sensitive: Sensitive, clock: int, labels: Integers, seeds: Integers,
+    sensitive: SwappedValues, clock: int, labels: Integers, seeds: Integers,
 ) -> int:  # fmt: skip
     """Form the classes first to last - 1: around each seed the nearest rows, swapped for others `within` so many more.
 

@@ -79,7 +79,7 @@ class Exact:
         """The partition of least loss."""
         requirement.check_whole(table)
         _check_size(Types.of(table), requirement)
-        run = _Run.of(table, requirement, control, start)
+        run = _ExactRun.of(table, requirement, control, start)
         finished = run.search()
         at_least = run.loss if finished else min(run.at_least, run.loss)
         facts: dict[str, Any] = {"optimal": finished, "loss_at_least": at_least}
@@ -89,7 +89,7 @@ class Exact:
 
 
 @dataclass(eq=False)
-class _Run:
+class _ExactRun:
     """One search, and what is known at any time: a partition, and how much any loses at least."""
 
     table: EncodedTable
@@ -101,7 +101,7 @@ class _Run:
     at_least: float
 
     @classmethod
-    def of(cls, table: EncodedTable, requirement: Requirement, control: Control, start: Partition | None) -> _Run:
+    def of(cls, table: EncodedTable, requirement: Requirement, control: Control, start: Partition | None) -> _ExactRun:
         labels = np.zeros(len(table), np.int64) if start is None else start.labels
         alone = np.arange(len(table))  # a row by itself loses least
         return cls(

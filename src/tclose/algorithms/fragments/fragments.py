@@ -9,7 +9,7 @@ import numpy as np
 
 from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.control import Control
-from tclose.algorithms.fragments.fragments_search import Search
+from tclose.algorithms.fragments.fragments_search import FragmentsSearch
 from tclose.algorithms.requirement import Requirement
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
@@ -72,7 +72,7 @@ class Fragments:
     ) -> Partition:
         """Form classes anew."""
         requirement.check_whole(table)
-        search = Search(table, requirement, int(rng.integers(2**63)), control)
+        search = FragmentsSearch(table, requirement, int(rng.integers(2**63)), control)
         search.run(self.bold)
         facts = {} if search.complete else {"stopped_early": True}
         return Partition(search.best, facts=facts)

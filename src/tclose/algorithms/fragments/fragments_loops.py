@@ -25,7 +25,7 @@ Integers = NDArray[np.int64]
 Places = NDArray[np.int32]
 
 
-class Cells(NamedTuple):
+class Combinations(NamedTuple):
     """The combinations of values that occur."""
 
     places: Places  # at [cell, attribute]: the value's place along its order or pre-order
@@ -33,7 +33,7 @@ class Cells(NamedTuple):
     orders: Places  # at [attribute]: the cells, fragment by fragment, by their places
 
 
-class Ground(NamedTuple):
+class FragmentGround(NamedTuple):
     """The distances of all attributes, scaled to 1."""
 
     table: Integers  # one row an attribute, its columns named above
@@ -41,7 +41,7 @@ class Ground(NamedTuple):
     paths: Places  # of a tree, at each place: its leaf and the nodes above it, the root last, filled up with -1
 
 
-class Fragments(NamedTuple):
+class FragmentArrays(NamedTuple):
     """The fragments so far.
 
     `least` and `sums` hold lower bounds for all cuts of a fragment along an attribute: what they change
@@ -81,7 +81,7 @@ def line_cost(mass: float, moment: float, low: float, high: float, strict: bool)
 
 
 @inner
-def tree_cost(sides: Sides, side: int, ground: Ground, attribute: int) -> float:
+def tree_cost(sides: Sides, side: int, ground: FragmentGround, attribute: int) -> float:
     """The largest work that turns rows at one leaf into those of the fragment.
 
     From a leaf, what lies below a node but not below its child on the way is as far as the node is high.
@@ -106,7 +106,7 @@ def tree_cost(sides: Sides, side: int, ground: Ground, attribute: int) -> float:
 
 
 @inner
-def side_cost(sides: Sides, side: int, ground: Ground, attribute: int, strict: bool) -> float:
+def side_cost(sides: Sides, side: int, ground: FragmentGround, attribute: int, strict: bool) -> float:
     """The bound of one side of a cut."""
     if ground.table[attribute, FORM] == TREE:
         return tree_cost(sides, side, ground, attribute)
@@ -117,7 +117,7 @@ def side_cost(sides: Sides, side: int, ground: Ground, attribute: int, strict: b
 
 
 @inner
-def add(sides: Sides, side: int, sign: float, cells: Cells, cell: int, ground: Ground) -> None:
+def add(sides: Sides, side: int, sign: float, cells: Combinations, cell: int, ground: FragmentGround) -> None:
     """Put a cell on one side, or take it off."""
     share = sign * cells.shares[cell]
     sides.mass[side] += share
@@ -161,7 +161,13 @@ def empty(box: Places, row: int) -> None:
 
 @inner
 def begin(
-    cells: Cells, ground: Ground, fragments: Fragments, number: int, axis: int, strict: bool, sides: Sides
+    cells: Combinations,
+    ground: FragmentGround,
+    fragments: FragmentArrays,
+    number: int,
+    axis: int,
+    strict: bool,
+    sides: Sides,
 ) -> None:
     """All cells of a fragment to the right, and the boxes of what is beyond each along an attribute."""
     start, stop = fragments.ranges[number, 0], fragments.ranges[number, 1]
@@ -193,7 +199,7 @@ def begin(
 
 
 @inner
-def joint_node(ground: Ground, attribute: int, first: int, second: int) -> int:
+def joint_node(ground: FragmentGround, attribute: int, first: int, second: int) -> int:
     """The lowest common ancestor of two different leaves: where their ways up meet, counted from the root."""
     depth, path = ground.table[attribute, DEPTH], ground.table[attribute, PATH]
     left, right = path + first * depth, path + second * depth
@@ -210,9 +216,16 @@ def joint_node(ground: Ground, attribute: int, first: int, second: int) -> int:
 
 @inner
 def judge(
-    ground: Ground, fragments: Fragments, number: int, axis: int, totals: Floats, targets: Floats, weights: Floats,
-    strict: bool, sides: Sides,
-) -> float:  # fmt: skip
+    ground: FragmentGround,
+    fragments: FragmentArrays,
+    number: int,
+    axis: int,
+    totals: Floats,
+    targets: Floats,
+    weights: Floats,
+    strict: bool,
+    sides: Sides,
+) -> float:
     """Psi after the cut between the two sides: the sum over attributes of weight times what is above the target."""
     psi, excess, least = 0.0, 0.0, fragments.least
     n_attributes = len(ground.table)
@@ -230,9 +243,17 @@ def judge(
 
 @inner
 def sweep(
-    cells: Cells, ground: Ground, fragments: Fragments, number: int, axis: int, totals: Floats, targets: Floats,
-    weights: Floats, strict: bool, sides: Sides,
-) -> tuple[float, int]:  # fmt: skip
+    cells: Combinations,
+    ground: FragmentGround,
+    fragments: FragmentArrays,
+    number: int,
+    axis: int,
+    totals: Floats,
+    targets: Floats,
+    weights: Floats,
+    strict: bool,
+    sides: Sides,
+) -> tuple[float, int]:
     """The cut of a fragment along an attribute that leaves least Psi: Psi, and the last place on its left.
 
     Strict, every place of the box is one to cut after, also where nothing occurs; else only those
@@ -275,7 +296,9 @@ def sweep(
 
 
 @inner
-def measure(cells: Cells, ground: Ground, fragments: Fragments, number: int, strict: bool, sides: Sides) -> None:
+def measure(
+    cells: Combinations, ground: FragmentGround, fragments: FragmentArrays, number: int, strict: bool, sides: Sides
+) -> None:
     """The bounds of a new fragment; nothing is known of its cuts but that no bound falls below 0."""
     n_attributes = len(ground.table)
     if not strict:
@@ -292,7 +315,9 @@ def measure(cells: Cells, ground: Ground, fragments: Fragments, number: int, str
 
 
 @inner
-def part(cells: Cells, fragments: Fragments, number: int, new: int, axis: int, cut: int, taken: Places) -> None:
+def part(
+    cells: Combinations, fragments: FragmentArrays, number: int, new: int, axis: int, cut: int, taken: Places
+) -> None:
     """Cut a fragment after a place; the right part is the new one. Orders stay sorted within both."""
     start, stop = fragments.ranges[number, 0], fragments.ranges[number, 1]
     n_attributes = cells.places.shape[1]
@@ -317,7 +342,7 @@ def part(cells: Cells, fragments: Fragments, number: int, new: int, axis: int, c
 
 @inner
 def can_leave_less(
-    fragments: Fragments, number: int, axis: int, totals: Floats, targets: Floats, weights: Floats, psi: float,
+    fragments: FragmentArrays, number: int, axis: int, totals: Floats, targets: Floats, weights: Floats, psi: float,
     most: float,
 ) -> bool:  # fmt: skip
     """Whether a cut may leave less Psi than this: by the attributes above their target alone, then one by one."""
@@ -332,9 +357,17 @@ def can_leave_less(
 
 @kernel
 def split(
-    cells: Cells, ground: Ground, fragments: Fragments, sides: Sides, state: Integers, targets: Floats,
-    weights: Floats, strict: bool, taken: Places, budget: int,
-) -> int:  # fmt: skip
+    cells: Combinations,
+    ground: FragmentGround,
+    fragments: FragmentArrays,
+    sides: Sides,
+    state: Integers,
+    targets: Floats,
+    weights: Floats,
+    strict: bool,
+    taken: Places,
+    budget: int,
+) -> int:
     """FIND-FRAGMENTATION: make the cut that leaves least Psi, until all bounds are within their targets.
 
     `state` holds the number of fragments with cells, the attributes above their target, bit by bit,

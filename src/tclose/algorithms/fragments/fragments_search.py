@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tclose.algorithms.control import Control, Stage
 from tclose.algorithms.fragments.shares import Shares, class_sizes
-from tclose.algorithms.fragments.space import Space
+from tclose.algorithms.fragments.space import SensitiveSpace
 from tclose.algorithms.fragments.split import fragment
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.class_sizes import ClassSizes, halve
@@ -26,12 +26,12 @@ PATIENCE = 2  # slacks in a row that lose more than the best, before no more are
 MOST = 1000  # fragments; with more hardly any row has a neighbour in its own
 
 
-class Search:
+class FragmentsSearch:
     """A run of `fragments`: the best partition so far, and how to try another plan."""
 
     def __init__(self, table: EncodedTable, requirement: Requirement, seed: int, control: Control) -> None:
         self.table, self.requirement, self.seed, self.control = table, requirement, seed, control
-        self.space = Space.of_table(table, requirement)
+        self.space = SensitiveSpace.of_table(table, requirement)
         self.best, self.least = np.zeros(len(table), np.int64), np.inf
         self.known: dict[bytes, float] = {}
         self.complete = True
@@ -53,7 +53,7 @@ class Search:
         for step, part in enumerate(PARTS[1:], len(slacks)):
             self._try(self.space, best, part, step / steps, (step + 1) / steps)
 
-    def _try(self, space: Space, slack: float, part: Fraction, begin: float, end: float) -> float:
+    def _try(self, space: SensitiveSpace, slack: float, part: Fraction, begin: float, end: float) -> float:
         """Fragments with bounds within a part of slack times t, and classes within slack times t; returns the loss."""
         if self.control.stop:
             self.complete = False

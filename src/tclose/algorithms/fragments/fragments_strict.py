@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.control import Control, Stage
-from tclose.algorithms.fragments.space import Space
+from tclose.algorithms.fragments.space import SensitiveSpace
 from tclose.algorithms.fragments.split import fragment
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.class_sizes import ClassSizes, halve
@@ -71,7 +71,7 @@ def _classes(
     table: EncodedTable, requirement: Requirement, seed: int, control: Control
 ) -> tuple[NDArray[np.int64], bool]:
     """The class of each row, and whether nothing was left out for want of time."""
-    space = Space.of_table(table, requirement)
+    space = SensitiveSpace.of_table(table, requirement)
     if space is None:
         owners = np.zeros(len(table), np.int32)
         sizes = halve(np.array([len(table)]), lambda sizes: bool(sizes.sum() >= requirement.k))

@@ -71,7 +71,7 @@ Scale = OnLine | OnTree
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class SensitiveSpace:
     """The multiplicity array, sparse: one row a combination of values that occurs.
 
     Attributes
@@ -90,7 +90,7 @@ class Space:
     Examples
     --------
     >>> line = scale_of(Line(np.arange(100), 99), np.ones(100, np.int64))
-    >>> space = Space.of([line] * 5, [np.array([0, 99, 0], np.int32)] * 5, [Fraction("0.2")] * 5)
+    >>> space = SensitiveSpace.of([line] * 5, [np.array([0, 99, 0], np.int32)] * 5, [Fraction("0.2")] * 5)
     >>> space.places.tolist(), space.counts.tolist()
     ([[0, 0, 0, 0, 0], [99, 99, 99, 99, 99]], [2, 1])
     """
@@ -102,7 +102,7 @@ class Space:
     limits: tuple[Fraction, ...]
 
     @classmethod
-    def of(cls, scales: Sequence[Scale], codes: Sequence[Places], limits: Sequence[Fraction]) -> Space:
+    def of(cls, scales: Sequence[Scale], codes: Sequence[Places], limits: Sequence[Fraction]) -> SensitiveSpace:
         """From the codes of each attribute, row by row."""
         columns = [scale.place_of_code[column] for scale, column in zip(scales, codes, strict=True)]
         cell = np.zeros(len(codes[0]), np.int64)
@@ -113,7 +113,7 @@ class Space:
         return cls(tuple(scales), places, np.bincount(cell).astype(np.int64), cell, tuple(limits))
 
     @classmethod
-    def of_table(cls, table: EncodedTable, requirement: Requirement) -> Space | None:
+    def of_table(cls, table: EncodedTable, requirement: Requirement) -> SensitiveSpace | None:
         """Of all attributes that have a t; None if none has."""
         scales, columns, limits = [], [], []
         for attribute, codes in zip(requirement.attributes, table.codes, strict=True):
@@ -132,14 +132,14 @@ class Space:
         """The rows of the table."""
         return len(self.of_row)
 
-    def cells(self) -> kernels.Cells:
+    def cells(self) -> kernels.Combinations:
         """The cells as the kernels take them, all in one fragment."""
         from tclose.algorithms.fragments import fragments_loops as kernels
 
         orders = np.stack([np.argsort(column, kind="stable") for column in self.places.T]).astype(np.int32)
-        return kernels.Cells(np.ascontiguousarray(self.places), self.counts / self.n_rows, orders)
+        return kernels.Combinations(np.ascontiguousarray(self.places), self.counts / self.n_rows, orders)
 
-    def ground(self) -> kernels.Ground:
+    def ground(self) -> kernels.FragmentGround:
         """The distances as the kernels take them."""
         from tclose.algorithms.fragments import fragments_loops as kernels
 
@@ -155,7 +155,7 @@ class Space:
                 row[kernels.DEPTH] = scale.paths.shape[1]
                 data.append(scale.heights / scale.unit)
                 paths.append(scale.paths.ravel())
-        return kernels.Ground(table, np.concatenate(data), np.concatenate(paths).astype(np.int32))
+        return kernels.FragmentGround(table, np.concatenate(data), np.concatenate(paths).astype(np.int32))
 
 
 def scale_of(form: Form, counts: Integers) -> Scale:

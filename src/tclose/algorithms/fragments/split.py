@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.control import Control
-from tclose.algorithms.fragments.space import OnLine, OnTree, Space
+from tclose.algorithms.fragments.space import OnLine, OnTree, SensitiveSpace
 
 Integers = NDArray[np.int64]
 BUDGET = 20_000_000  # visits of cells between two looks at the clock, about 0.1 s
@@ -35,7 +35,7 @@ class Fragmentation:
         How many fragments there are, also those without cells.
     """
 
-    space: Space
+    space: SensitiveSpace
     of_cell: NDArray[np.int32]
     boxes: NDArray[np.int32]
     is_strict: bool
@@ -109,7 +109,7 @@ def _works_on_tree(scale: OnTree, places: NDArray[np.int32], fragmentation: Frag
 
 
 def fragment(
-    space: Space,
+    space: SensitiveSpace,
     targets: Sequence[Fraction],
     control: Control,
     *,
@@ -145,11 +145,11 @@ def fragment(
     >>> from tclose.algorithms.fragments.space import scale_of
     >>> codes = np.repeat(np.arange(4, dtype=np.int32), [2, 3, 3, 2])
     >>> salary = scale_of(Line(np.arange(4), 3), np.bincount(codes))
-    >>> found = fragment(Space.of([salary], [codes], [Fraction(1)]), [Fraction("0.25")], Control())
+    >>> found = fragment(SensitiveSpace.of([salary], [codes], [Fraction(1)]), [Fraction("0.25")], Control())
     >>> found.boxes[:, :, 0].tolist(), found.bounds
     ([[0, 1], [2, 3]], (Fraction(1, 5),))
     """
-    run = _Run(space, strict, np.ones(len(targets)) if weights is None else np.array(weights, float))
+    run = _Splitting(space, strict, np.ones(len(targets)) if weights is None else np.array(weights, float))
     lowered = [float(target) for target in targets]
     while run.split(np.array(lowered), control, most):
         found = run.found()
@@ -161,10 +161,10 @@ def fragment(
     return None
 
 
-class _Run:
+class _Splitting:
     """A search under way."""
 
-    def __init__(self, space: Space, strict: bool, weights: NDArray[np.float64]) -> None:
+    def __init__(self, space: SensitiveSpace, strict: bool, weights: NDArray[np.float64]) -> None:
         from tclose.algorithms.fragments import fragments_loops as kernels
 
         self.space, self.strict, self.weights = space, strict, weights
@@ -179,7 +179,7 @@ class _Run:
             np.zeros((n_attributes, leaves), np.int32), np.zeros(n_attributes, np.int64),
         )  # fmt: skip
         self.state, self.taken = np.zeros(3, np.int64), np.empty(n_cells, np.int32)
-        self.fragments = kernels.Fragments(
+        self.fragments = kernels.FragmentArrays(
             np.zeros((ROOM, 2), np.int64),
             np.zeros((ROOM, 2 * n_attributes), np.int32),
             np.zeros((ROOM, n_attributes)),
@@ -204,7 +204,7 @@ class _Run:
                 return False
             if status == kernels.FULL:
                 grown = [np.concatenate([part, np.zeros_like(part)]) for part in self.fragments]
-                self.fragments = kernels.Fragments(*(part if most is None else part[:most] for part in grown))
+                self.fragments = kernels.FragmentArrays(*(part if most is None else part[:most] for part in grown))
 
     def found(self) -> Fragmentation:
         """The fragments as they are, those of cells next to each other one after the other."""

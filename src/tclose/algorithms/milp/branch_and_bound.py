@@ -9,13 +9,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.algorithms.milp.branching import Tree, up
-from tclose.algorithms.milp.cuts import Lid, Separator
-from tclose.algorithms.milp.incumbent import Book
+from tclose.algorithms.milp.branching import BranchTree, up
+from tclose.algorithms.milp.cuts import CountLimit, Separator
+from tclose.algorithms.milp.incumbent import Incumbent
 from tclose.algorithms.milp.patterns import Integers, Patterns, RowTypes
 from tclose.algorithms.milp.program import Asked, Floats, Program
 from tclose.algorithms.milp.rounding import MOST_SUMS, Rounder
-from tclose.algorithms.milp.solver import Limits, Relaxation, Solved, search_near
+from tclose.algorithms.milp.solver import Relaxation, Solved, SolverLimits, search_near
 
 CUTTING, NEAR, ANYWHERE = 0.05, 0.25, 0.2  # of the time: for cuts by rounding, and for the solver's own search
 PATIENCE, GAIN = 8, 0.02  # rounds of cuts, and the stars that they must gain
@@ -34,11 +34,11 @@ class Problem:
     types: RowTypes
     patterns: Patterns
     asked: Asked
-    lids: list[Lid]
+    limits: list[CountLimit]
 
 
 @dataclass(frozen=True)
-class Watch:
+class SolverWatch:
     """Whether to stop, how many seconds are left, and who is told of stars: fewest found, and proved bound."""
 
     stop: Callable[[], bool]
@@ -47,7 +47,7 @@ class Watch:
 
 
 @dataclass(eq=False)
-class Search:
+class BranchAndBound:
     """One run.
 
     Attributes
@@ -59,8 +59,8 @@ class Search:
     """
 
     problem: Problem
-    book: Book
-    watch: Watch
+    incumbent: Incumbent
+    watch: SolverWatch
     gap: float
     bound: int = 0
     complete: bool = False
@@ -73,22 +73,22 @@ class Search:
         problem, seconds = self.problem, self.watch.left()
         program = Program.of(problem.types, problem.patterns, problem.asked)
         self.relaxation = Relaxation(program, self.watch.stop)
-        self.separator = Separator(program, problem.types, problem.patterns, problem.lids)
+        self.separator = Separator(program, problem.types, problem.patterns, problem.limits)
         solved = self._cut(seconds * CUTTING)
         if solved.point is not None:
             self._look_near(self.relaxation.program, solved.point, seconds * NEAR)
             self._look_anywhere(program, seconds * ANYWHERE)
         self._branch(solved)
-        self.book.mend()
+        self.incumbent.mend()
         self.complete = self._near_enough()
 
     def _near_enough(self) -> bool:
-        return self.book.stars - self.bound <= self.gap * self.book.stars
+        return self.incumbent.stars - self.bound <= self.gap * self.incumbent.stars
 
     def _prove(self, bound: float) -> None:
         """What is proved stays so; stars are counted, so a bound goes up to the next integer."""
-        self.bound = max(self.bound, min(up(bound), int(self.book.stars)))
-        self.watch.tell(self.book.stars, self.bound)
+        self.bound = max(self.bound, min(up(bound), int(self.incumbent.stars)))
+        self.watch.tell(self.incumbent.stars, self.bound)
 
     def _cut(self, seconds: float) -> Solved:
         """Solve the relaxation of all points, cut off what no partition does, and again, while that gains."""
@@ -125,14 +125,14 @@ class Search:
     def _look_near(self, program: Program, point: Floats, seconds: float) -> None:
         """Let the solver search among points near this one and the best known, ever farther away."""
         self._offer(program, point)
-        self.book.mend()
+        self.incumbent.mend()
         until = self.watch.left() - seconds
         shaved: dict[int, Fraction] = {}
         for window, nodes in WINDOWS:
             for _ in range(TRIES):
                 if self._near_enough() or self.watch.stop() or self.watch.left() <= until:
                     return
-                limits = Limits(nodes, self.watch.left() - until, self.watch.stop)
+                limits = SolverLimits(nodes, self.watch.left() - until, self.watch.stop)
                 failing = self._search_window(self._shave(program, shaved), point, window, limits)
                 if not failing:
                     break
@@ -143,8 +143,10 @@ class Search:
         if self._near_enough() or self.watch.stop():
             return
         until = self.watch.left() - seconds
-        limits = Limits(MANY_NODES, seconds, lambda: self.watch.stop() or self.watch.left() < until, presolve=True)
-        start = self.book.point(program, self.problem.patterns)
+        limits = SolverLimits(
+            MANY_NODES, seconds, lambda: self.watch.stop() or self.watch.left() < until, presolve=True
+        )
+        start = self.incumbent.point(program, self.problem.patterns)
         found, _ = search_near(program, np.zeros(len(program.cost)), program.upper, start, limits)
         for each in found:
             self._offer(program, each)
@@ -152,12 +154,12 @@ class Search:
     def _branch(self, solved: Solved) -> None:
         """Prove that nothing is better, or find it."""
         stop = self.watch.stop
-        Tree(self.relaxation, self.book, self._prove, lambda: self._near_enough() or stop()).search(solved)
+        BranchTree(self.relaxation, self.incumbent, self._prove, lambda: self._near_enough() or stop()).search(solved)
 
-    def _search_window(self, program: Program, point: Floats, window: int, limits: Limits) -> list[int]:
+    def _search_window(self, program: Program, point: Floats, window: int, limits: SolverLimits) -> list[int]:
         """Search so many rows around; the patterns come back that failed in the best point found, if it was better."""
-        ends, start = [point], self.book.point(program, self.problem.patterns)
-        if start is not None and self.book.stars <= 1.05 * self.bound:
+        ends, start = [point], self.incumbent.point(program, self.problem.patterns)
+        if start is not None and self.incumbent.stars <= 1.05 * self.bound:
             ends.append(np.concatenate([start, point[len(start) :]]))
         else:
             start = None
@@ -184,6 +186,6 @@ class Search:
         return replace(program, values=np.concatenate([values, program.values[len(values) :]]))
 
     def _offer(self, program: Program, point: Floats) -> list[int]:
-        failing = self.book.offer(program, point)
-        self.watch.tell(self.book.stars, self.bound)
+        failing = self.incumbent.offer(program, point)
+        self.watch.tell(self.incumbent.stars, self.bound)
         return failing

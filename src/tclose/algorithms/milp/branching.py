@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.milp.incumbent import Book
+from tclose.algorithms.milp.incumbent import Incumbent
 from tclose.algorithms.milp.program import Floats
 from tclose.algorithms.milp.solver import Relaxation, Solved
 
@@ -58,12 +58,12 @@ class Node:
 
 
 @dataclass(eq=False)
-class Tree:
+class BranchTree:
     """One search.
 
     Attributes
     ----------
-    relaxation, book
+    relaxation, incumbent
         The program, and the best found.
     prove
         Is told what every partition has at least.
@@ -72,13 +72,13 @@ class Tree:
     """
 
     relaxation: Relaxation
-    book: Book
+    incumbent: Incumbent
     prove: Callable[[float], None]
     stop: Callable[[], bool]
 
     def __post_init__(self) -> None:
         self.program = self.relaxation.program
-        self.gains = Gains.of(len(self.program.cost))
+        self.gains = BranchGains.of(len(self.program.cost))
         self.newest = 0
 
     def search(self, solved: Solved) -> None:
@@ -90,7 +90,7 @@ class Tree:
             self.prove(node.stars)
             if self.stop():
                 return
-            if node.stars >= self.book.stars:
+            if node.stars >= self.incumbent.stars:
                 break
             for child in self._part(node):
                 heapq.heappush(open_, child)
@@ -111,7 +111,7 @@ class Tree:
         """A part with this relaxation; None if it has nothing better, or is a single point, which is then offered."""
         bound = max(bound, solved.bound)
         stars = max(stars, up(bound))
-        if stars >= self.book.stars:
+        if stars >= self.incumbent.stars:
             return None
         if solved.point is not None:
             away = np.where(self.program.whole, abs(solved.point - np.rint(solved.point)), 0.0)
@@ -123,8 +123,8 @@ class Tree:
             point = (lower + upper) / 2 if solved.point is None else solved.point
             free = np.flatnonzero(self.program.whole & (lower < upper))[:1]
             if solved.point is not None or not len(free):
-                self.book.offer(self.program, point)
-            if not len(free) or stars >= self.book.stars:
+                self.incumbent.offer(self.program, point)
+            if not len(free) or stars >= self.incumbent.stars:
                 return None
             columns, values = free, np.minimum(np.floor(point[free]), upper[free] - 1) + 0.5
         self.newest -= 1
@@ -157,7 +157,7 @@ class Tree:
         return [child for child in found if child is not None]
 
     def _gain(self, node: Node, solved: Solved) -> float:
-        return min(solved.bound, float(self.book.stars)) - node.bound if math.isfinite(node.bound) else 0.0
+        return min(solved.bound, float(self.incumbent.stars)) - node.bound if math.isfinite(node.bound) else 0.0
 
     def _solve(self, node: Node, place: int) -> list[tuple[Step, Solved]] | None:
         """Both parts at a column, solved; None if it was stopped."""
@@ -174,14 +174,14 @@ class Tree:
 
 
 @dataclass(frozen=True, eq=False)
-class Gains:
+class BranchGains:
     """How much the bound rose for every unit by which a column was moved, down and up: summed, and how often."""
 
     sums: Floats
     times: Floats
 
     @classmethod
-    def of(cls, n_columns: int) -> Gains:
+    def of(cls, n_columns: int) -> BranchGains:
         """Nothing is known yet."""
         return cls(np.zeros((2, n_columns)), np.zeros((2, n_columns)))
 

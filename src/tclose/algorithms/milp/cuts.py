@@ -25,7 +25,7 @@ Facet = tuple[int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Lid:
+class CountLimit:
     """A class cannot have too many rows with one of these values: inside <= ratio outside.
 
     Attributes
@@ -43,16 +43,16 @@ class Lid:
     ratio: Fraction
 
 
-def lids_of(place: int, attribute: Attribute) -> list[Lid]:
-    """The lids of an attribute, one for each set of values looked at."""
+def count_limits(place: int, attribute: Attribute) -> list[CountLimit]:
+    """The limits of an attribute, one for each set of values looked at."""
     assert attribute.t is not None
     costs = exact_costs(attribute)
-    lids = []
+    limits = []
     for inside in _sets(attribute):
         share = largest_share(costs, attribute.reference, inside, attribute.t)
         if share < 1:
-            lids.append(Lid(place, inside, share / (1 - share)))
-    return lids
+            limits.append(CountLimit(place, inside, share / (1 - share)))
+    return limits
 
 
 def largest_share(costs: list[list[Fraction]], reference: Integers, inside: NDArray[np.bool_], t: Fraction) -> Fraction:
@@ -161,16 +161,16 @@ class Separator:
     program: Program
     types: RowTypes
     patterns: Patterns
-    lids: list[Lid]
+    limits: list[CountLimit]
 
     def cut_off(self, point: Floats) -> Iterator[tuple[Integers, Floats, float]]:
-        """The rows (columns, values, largest) that this point breaks, one a pattern and lid at most."""
+        """The rows (columns, values, largest) that this point breaks, one a pattern and limit at most."""
         taken = point[: len(self.program.pattern)]
         counts = self.types.counts[self.program.type]
         n_patterns = len(self.patterns)
         begins = np.searchsorted(self.program.pattern, np.arange(n_patterns + 1))
-        for lid in self.lids:
-            inside = lid.inside[self.types.codes[self.program.type, lid.place]]
+        for limit in self.limits:
+            inside = limit.inside[self.types.codes[self.program.type, limit.place]]
             (high, low), (most, room) = (
                 [
                     np.bincount(self.program.pattern, np.where(side, values, 0.0), n_patterns)
@@ -178,10 +178,10 @@ class Separator:
                 ]
                 for values in (taken, counts)
             )
-            ratio = float(lid.ratio)
+            ratio = float(limit.ratio)
             near = (high > ENOUGH) & (high > low * ratio - 1) & (np.minimum(most, room * ratio) <= LONGEST)
             for each in np.flatnonzero(near).tolist():
-                facets = hull(*lid.ratio.as_integer_ratio(), int(room[each]), int(most[each]))
+                facets = hull(*limit.ratio.as_integer_ratio(), int(room[each]), int(most[each]))
                 broken = [((a * high[each] - b * low[each] - c) / (a + b), (a, b, c)) for a, b, c in facets]
                 miss, (a, b, c) = max(broken, default=(0.0, (0, 0, 0)))
                 if miss > ENOUGH:

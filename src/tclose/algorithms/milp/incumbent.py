@@ -18,7 +18,7 @@ WORTHWHILE = 0.95
 
 
 @dataclass(eq=False)
-class Book:
+class Incumbent:
     """The best classes found so far; every entry holds.
 
     Attributes

@@ -13,10 +13,10 @@ from tclose.algorithms import find
 from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.highs import load
-from tclose.algorithms.milp.branch_and_bound import Problem, Search, Watch
-from tclose.algorithms.milp.cuts import lids_of, weigher
+from tclose.algorithms.milp.branch_and_bound import BranchAndBound, Problem, SolverWatch
+from tclose.algorithms.milp.cuts import count_limits, weigher
 from tclose.algorithms.milp.grounds import ground_of
-from tclose.algorithms.milp.incumbent import Book
+from tclose.algorithms.milp.incumbent import Incumbent
 from tclose.algorithms.milp.patterns import Patterns, RowTypes
 from tclose.algorithms.milp.program import Asked
 from tclose.algorithms.requirement import Requirement
@@ -101,25 +101,27 @@ class Milp:
         watch = self._watch(table, control)
         types = types_of(table, requirement)
         problem = problem_of(types, requirement, watch.stop)
-        book = Book(table, requirement, types)
-        book.enter(np.zeros(len(table), np.int64))
+        incumbent = Incumbent(table, requirement, types)
+        incumbent.enter(np.zeros(len(table), np.int64))
         if not watch.stop():
             quick = Control(min(WARMING * watch.left(), MOST_WARMING), whole=control)
-            book.enter(find("tight", {"effort": "fast"}).partition(table, requirement, rng=rng, control=quick).labels)
+            incumbent.enter(
+                find("tight", {"effort": "fast"}).partition(table, requirement, rng=rng, control=quick).labels
+            )
         if start is not None:
-            book.enter(start.labels)
+            incumbent.enter(start.labels)
         bound, complete = 0, False
         if problem is not None:
-            search = Search(problem, book, watch, self.gap)
+            search = BranchAndBound(problem, incumbent, watch, self.gap)
             search.run()
             bound, complete = search.bound, search.complete
         cells = len(table) * len(table.axes)
-        facts: dict[str, Any] = {"optimal": book.stars == bound, "loss_at_least": bound / cells}
+        facts: dict[str, Any] = {"optimal": incumbent.stars == bound, "loss_at_least": bound / cells}
         if not complete:
             facts["stopped_early"] = True
-        return Partition(book.labels, facts=facts)
+        return Partition(incumbent.labels, facts=facts)
 
-    def _watch(self, table: EncodedTable, control: Control) -> Watch:
+    def _watch(self, table: EncodedTable, control: Control) -> SolverWatch:
         """What the search needs to know of the time."""
         began, cells = time.monotonic(), len(table) * len(table.axes)
         allowed = self.seconds if control.seconds is None else control.seconds
@@ -131,7 +133,7 @@ class Milp:
             shares = min(1 - left() / allowed if allowed > 0 else 1.0, 1.0), bound / stars if stars else 1.0
             control.report(loss=stars / cells, done=max(shares))
 
-        return Watch(lambda: control.stop or left() <= 0, left, tell)
+        return SolverWatch(lambda: control.stop or left() <= 0, left, tell)
 
 
 def types_of(table: EncodedTable, requirement: Requirement) -> RowTypes:
@@ -147,8 +149,8 @@ def problem_of(types: RowTypes, requirement: Requirement, stop: Callable[[], boo
     if patterns is None:
         return None
     ts = tuple(attribute.t for attribute in attributes if attribute.t is not None)
-    lids = [lid for place, attribute in enumerate(attributes) for lid in lids_of(place, attribute)]
-    return Problem(types, patterns, Asked(requirement.k, ts, grounds), lids)
+    limits = [limit for place, attribute in enumerate(attributes) for limit in count_limits(place, attribute)]
+    return Problem(types, patterns, Asked(requirement.k, ts, grounds), limits)
 
 
 def _asked(requirement: Requirement) -> list[int]:

@@ -19,7 +19,7 @@ BELOW_ONE = 0.999  # costs are whole: what is nearer than 1 is optimal
 
 
 @dataclass(frozen=True)
-class Limits:
+class SolverLimits:
     """When the solver's own search is to end: after so many nodes or seconds, or when `stop` says so.
 
     With `presolve` it finds better points where it has seconds, and fewer where it has not.
@@ -147,7 +147,7 @@ class Relaxation:
 
 
 def search_near(
-    program: Program, lower: Floats, upper: Floats, start: Floats | None, limits: Limits
+    program: Program, lower: Floats, upper: Floats, start: Floats | None, limits: SolverLimits
 ) -> tuple[list[Floats], bool]:
     """Whole points between these bounds, the best last, as its own search finds them; and whether it finished.
 

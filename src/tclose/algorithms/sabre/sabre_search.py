@@ -82,7 +82,7 @@ class Options:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class SabrePlan:
     """One way to try.
 
     Attributes
@@ -128,7 +128,7 @@ def partition(
 
 
 def _carry_out(
-    plan: Plan, take_out: TakeOut, table: EncodedTable, requirement: Requirement, seed: int, stage: Stage
+    plan: SabrePlan, take_out: TakeOut, table: EncodedTable, requirement: Requirement, seed: int, stage: Stage
 ) -> tuple[Labels, bool]:
     """The class of each row, and whether nothing was left out for want of time."""
     owners = np.zeros(len(table), np.int32) if plan.first is None else plan.buckets.of_code[table.codes[plan.first]]
@@ -147,13 +147,13 @@ def _asks_more(attribute: Attribute, is_first: bool) -> bool:
     return attribute.l is not None or (attribute.t is not None and not is_first)
 
 
-def _plans(table: EncodedTable, requirement: Requirement, options: Options) -> Iterator[Plan]:
+def _plans(table: EncodedTable, requirement: Requirement, options: Options) -> Iterator[SabrePlan]:
     """What to try."""
     attributes = requirement.attributes
     with_t = [place for place, attribute in enumerate(attributes) if attribute.t is not None]
     if not with_t:
         one = bucketize(Line(np.zeros(1, np.int64), 1), np.array([len(table)]), Fraction(1))
-        yield Plan(None, one, Fraction(1))
+        yield SabrePlan(None, one, Fraction(1))
     with_t.sort(key=lambda place: attributes[place].domain.column != options.first)
     for first in with_t if options.try_first else with_t[:1]:
         attribute = attributes[first]
@@ -162,7 +162,7 @@ def _plans(table: EncodedTable, requirement: Requirement, options: Options) -> I
         budgets = [t, *(budget for budget in GRID if budget < t)] if options.search_budget else [t]
         found = [bucketize(attribute.domain.form, counts, budget, options.bound) for budget in budgets]
         for buckets in {each.of_code.tobytes(): each for each in found}.values():
-            yield Plan(first, buckets, t)
+            yield SabrePlan(first, buckets, t)
 
 
 def left_of_t(attribute: Attribute, counts: NDArray[np.int64]) -> Fraction:

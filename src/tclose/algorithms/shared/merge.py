@@ -14,7 +14,7 @@ from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
 
 if TYPE_CHECKING:
-    from tclose.algorithms.shared.merge_loops import Classes, Tally
+    from tclose.algorithms.shared.merge_loops import MergedClasses, MergeTally
 
 Labels = NDArray[np.int64]
 BUDGET = 10_000_000  # row visits between two looks at the clock, about 0.1 s
@@ -66,17 +66,17 @@ def merge(table: EncodedTable, requirement: Requirement, labels: Labels, watch: 
     return Partition.of(_roots(classes)[labels]).labels, True
 
 
-def _tally(requirement: Requirement) -> Tally:
+def _tally(requirement: Requirement) -> MergeTally:
     """Room to count one class in."""
-    from tclose.algorithms.shared.merge_loops import Tally
+    from tclose.algorithms.shared.merge_loops import MergeTally
 
     n_attributes = len(requirement.attributes)
     values = max((attribute.domain.size for attribute in requirement.attributes), default=0)
     room = (n_attributes, values)
-    return Tally(np.zeros(room, np.int64), np.zeros(room, np.int32), np.zeros(n_attributes, np.int64))
+    return MergeTally(np.zeros(room, np.int64), np.zeros(room, np.int32), np.zeros(n_attributes, np.int64))
 
 
-def _classes(table: EncodedTable, labels: Labels) -> Classes:
+def _classes(table: EncodedTable, labels: Labels) -> MergedClasses:
     """The classes as the kernels take them."""
     from tclose.algorithms.shared import merge_loops as kernels
 
@@ -90,11 +90,11 @@ def _classes(table: EncodedTable, labels: Labels) -> Classes:
     lows, highs = ([span[side] for span in spans] for side in (0, 1))
     none, nowhere = np.zeros(0, np.int64), np.zeros((0, 0), np.int32)
     spans_of = np.stack([*lows, *highs], axis=1)
-    classes = kernels.Classes(rows, spans_of, np.sum(costs, axis=0), none, nowhere, np.zeros((0, 0)), none)
+    classes = kernels.MergedClasses(rows, spans_of, np.sum(costs, axis=0), none, nowhere, np.zeros((0, 0)), none)
     return _planted(table, classes)
 
 
-def _planted(table: EncodedTable, classes: Classes) -> Classes:
+def _planted(table: EncodedTable, classes: MergedClasses) -> MergedClasses:
     """The same with a new tree, of the classes that are still there."""
     from tclose.algorithms.shared import merge_loops as kernels
 
@@ -111,7 +111,7 @@ def _planted(table: EncodedTable, classes: Classes) -> Classes:
     return classes
 
 
-def _order(table: EncodedTable, classes: Classes, numbers: Labels) -> Labels:
+def _order(table: EncodedTable, classes: MergedClasses, numbers: Labels) -> Labels:
     """The classes so that those of a node lie together: halved, again and again, across the axis that costs most.
 
     All nodes of a level are halved at once, by the middles of the spans.
@@ -136,7 +136,7 @@ def _order(table: EncodedTable, classes: Classes, numbers: Labels) -> Labels:
     return numbers
 
 
-def _roots(classes: Classes) -> Labels:
+def _roots(classes: MergedClasses) -> Labels:
     """The class that each ended up in."""
     from tclose.algorithms.shared.merge_loops import OWNER
 

@@ -1,6 +1,6 @@
 """Merge classes that do not hold with their nearest, until all hold (004 section 7).
 
-Classes stand in the leaves of a binary tree, `LEAF` in each: node 1 is the root, nodes 2 i and
+MergedClasses stand in the leaves of a binary tree, `LEAF` in each: node 1 is the root, nodes 2 i and
 2 i + 1 are below node i. Every class of a node begins at or before `ends[node, axis]` and ends at
 or after `ends[node, n_axes + axis]`.
 
@@ -33,7 +33,7 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class Classes(NamedTuple):
+class MergedClasses(NamedTuple):
     """Classes with the spans they cover, and the tree over them."""
 
     table: Integers  # one row a class, its columns named above
@@ -45,7 +45,7 @@ class Classes(NamedTuple):
     inside: Integers  # classes still there, of each node
 
 
-class Tally(NamedTuple):
+class MergeTally(NamedTuple):
     """The class under way, counted: zero between classes."""
 
     counts: Integers  # of each attribute and value
@@ -54,7 +54,7 @@ class Tally(NamedTuple):
 
 
 @inner
-def look(classes: Classes, node: int) -> None:
+def look(classes: MergedClasses, node: int) -> None:
     """What a node knows of its classes, from these or from the two nodes below it."""
     n_axes, width = classes.ends.shape[1] // 2, len(classes.ends) // 2
     ends, rises = classes.ends[node], classes.rises[node]
@@ -85,14 +85,14 @@ def look(classes: Classes, node: int) -> None:
 
 
 @kernel
-def build(classes: Classes) -> None:
+def build(classes: MergedClasses) -> None:
     """What all nodes know, from the leaves up."""
     for node in range(len(classes.ends) - 1, 0, -1):
         look(classes, node)
 
 
 @inner
-def look_above(classes: Classes, number: int) -> None:
+def look_above(classes: MergedClasses, number: int) -> None:
     """The same for those above one class, which has changed."""
     node = len(classes.ends) // 2 + classes.table[number, PLACE] // LEAF
     while node > 0:
@@ -122,7 +122,7 @@ def least_rise(rises: Floats, node: int, loss: float) -> float:
 
 
 @kernel
-def nearest(classes: Classes, number: int, costs: Costs, weights: Floats) -> tuple[int, int]:
+def nearest(classes: MergedClasses, number: int, costs: Costs, weights: Floats) -> tuple[int, int]:
     """The class whose union with this one adds least to the total cost, -1 if there is none; and the nodes looked at.
 
     The union of s and s' rows adds s L + (s' L - s' L') (and takes off what this class costs, the
@@ -167,7 +167,7 @@ def nearest(classes: Classes, number: int, costs: Costs, weights: Floats) -> tup
 
 
 @inner
-def count(classes: Classes, number: int, codes: NDArray[np.int32], tally: Tally) -> None:
+def count(classes: MergedClasses, number: int, codes: NDArray[np.int32], tally: MergeTally) -> None:
     """Add the rows of a class, and of all that are merged into it, to the tally."""
     part = number
     while part >= 0:
@@ -184,7 +184,7 @@ def count(classes: Classes, number: int, codes: NDArray[np.int32], tally: Tally)
 
 
 @inner
-def clear(tally: Tally) -> None:
+def clear(tally: MergeTally) -> None:
     """Begin anew."""
     for attribute in range(len(tally.distinct)):
         for place in range(tally.distinct[attribute]):
@@ -193,7 +193,7 @@ def clear(tally: Tally) -> None:
 
 
 @inner
-def holds(tally: Tally, size: int, rules: Rules, scratch: Scratch) -> int:
+def holds(tally: MergeTally, size: int, rules: Rules, scratch: Scratch) -> int:
     """NO, YES or ASK: is the class in the tally, of so many rows, close and diverse?"""
     verdict = YES
     for attribute in range(len(tally.distinct)):
@@ -208,7 +208,7 @@ def holds(tally: Tally, size: int, rules: Rules, scratch: Scratch) -> int:
 
 
 @kernel
-def join(classes: Classes, number: int, other: int, costs: Costs, weights: Floats) -> None:
+def join(classes: MergedClasses, number: int, other: int, costs: Costs, weights: Floats) -> None:
     """Merge another class into this one."""
     n_axes = len(weights)
     classes.loss[number] = joint_loss(classes.spans, number, classes.spans, other, costs, weights)
@@ -226,9 +226,17 @@ def join(classes: Classes, number: int, other: int, costs: Costs, weights: Float
 
 @kernel
 def advance(
-    classes: Classes, codes: NDArray[np.int32], tally: Tally, state: Integers, rules: Rules, scratch: Scratch,
-    costs: Costs, weights: Floats, k: int, budget: int,
-) -> int:  # fmt: skip
+    classes: MergedClasses,
+    codes: NDArray[np.int32],
+    tally: MergeTally,
+    state: Integers,
+    rules: Rules,
+    scratch: Scratch,
+    costs: Costs,
+    weights: Floats,
+    k: int,
+    budget: int,
+) -> int:
     """Go through the classes until all hold, the budget is spent, a verdict is needed, or the tree is half empty.
 
     `state` and `tally` carry what is under way from call to call. A class that grows is not

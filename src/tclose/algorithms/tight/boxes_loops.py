@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 FAR = 2**31 - 1
 
 
-class Space(NamedTuple):
+class BoxSpace(NamedTuple):
     """The rows, and what a box around some costs."""
 
     rows: Places  # of each row its places, its codes, and its codes among the values of `soft`
@@ -29,7 +29,7 @@ class Space(NamedTuple):
 class Task(NamedTuple):
     """The rows and what is asked of them."""
 
-    space: Space
+    space: BoxSpace
     n_axes: int
     n_attributes: int
     k: int
@@ -53,7 +53,7 @@ def empty(low: Places, high: Places) -> None:
 
 
 @inner
-def widen(space: Space, row: int, low: Places, high: Places) -> None:
+def widen(space: BoxSpace, row: int, low: Places, high: Places) -> None:
     """Take a row into a box."""
     for axis in range(len(low)):
         place = space.rows[row, axis]
@@ -62,7 +62,7 @@ def widen(space: Space, row: int, low: Places, high: Places) -> None:
 
 
 @inner
-def box_loss(space: Space, low: Places, high: Places) -> float:
+def box_loss(space: BoxSpace, low: Places, high: Places) -> float:
     """The loss of a row in a class with this box."""
     total = 0.0
     for axis in range(len(low)):
@@ -71,7 +71,7 @@ def box_loss(space: Space, low: Places, high: Places) -> float:
 
 
 @inner
-def loss_with(space: Space, row: int, low: Places, high: Places) -> float:
+def loss_with(space: BoxSpace, row: int, low: Places, high: Places) -> float:
     """The same if the row is in it too."""
     total = 0.0
     for axis in range(len(low)):
@@ -81,7 +81,7 @@ def loss_with(space: Space, row: int, low: Places, high: Places) -> float:
 
 
 @inner
-def spans_of(space: Space, low: Places, high: Places, spans: Floats) -> float:
+def spans_of(space: BoxSpace, low: Places, high: Places, spans: Floats) -> float:
     """The loss of a row in a class with this box, and in `spans` the part of each axis."""
     total = 0.0
     for axis in range(len(low)):
@@ -91,7 +91,7 @@ def spans_of(space: Space, low: Places, high: Places, spans: Floats) -> float:
 
 
 @inner
-def loss_beyond(space: Space, row: int, low: Places, high: Places, spans: Floats, loss: float) -> float:
+def loss_beyond(space: BoxSpace, row: int, low: Places, high: Places, spans: Floats, loss: float) -> float:
     """The loss if the row is in it too, given what `spans_of` found: only axes on which it lies outside add to that."""
     total = loss
     for axis in range(len(low)):

@@ -8,7 +8,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.tight.boxes_loops import Space, Task, Tools, box_loss, empty, holds, loss_beyond, spans_of, widen
+from tclose.algorithms.tight.boxes_loops import (
+    BoxSpace,
+    Task,
+    Tools,
+    box_loss,
+    empty,
+    holds,
+    loss_beyond,
+    spans_of,
+    widen,
+)
 from tclose.kernels.closeness import Scratch
 from tclose.kernels.compile import inner, kernel, once
 from tclose.kernels.soft import measure
@@ -130,7 +140,7 @@ def tally(task: Task, members: Integers, n: int, sides: NDArray[np.int8], counts
 
 
 @inner
-def sides_cost(space: Space, members: Integers, n: int, sides: NDArray[np.int8]) -> float:
+def sides_cost(space: BoxSpace, members: Integers, n: int, sides: NDArray[np.int8]) -> float:
     """What both sides cost together."""
     n_axes = len(space.weights)
     low, high = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32)

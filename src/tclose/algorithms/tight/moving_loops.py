@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.tight.boxes_loops import FAR, Space, Task, box_loss, holds, loss_beyond, loss_with, spans_of
+from tclose.algorithms.tight.boxes_loops import FAR, BoxSpace, Task, box_loss, holds, loss_beyond, loss_with, spans_of
 from tclose.kernels.closeness import Scratch
 from tclose.kernels.compile import inner, kernel, once
 from tclose.kernels.costs import span_cost
@@ -25,7 +25,7 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class Classes(NamedTuple):
+class MovableClasses(NamedTuple):
     """Classes that change: each a chain of rows, its box with the seconds behind its ends, and its loss."""
 
     table: Integers
@@ -42,7 +42,7 @@ class Paths(NamedTuple):
 
 
 @inner
-def refresh(space: Space, classes: Classes, number: int) -> None:
+def refresh(space: BoxSpace, classes: MovableClasses, number: int) -> None:
     """Find the box of a class anew, and its loss."""
     rows, following, ends = space.rows, classes.rows, classes.ends[number]
     n_axes = len(ends)
@@ -73,7 +73,7 @@ def refresh(space: Space, classes: Classes, number: int) -> None:
 
 
 @inner
-def put(classes: Classes, row: int, number: int) -> None:
+def put(classes: MovableClasses, row: int, number: int) -> None:
     """Put a row that is in no class into one."""
     table, rows = classes.table, classes.rows
     head = table[number, HEAD]
@@ -85,7 +85,7 @@ def put(classes: Classes, row: int, number: int) -> None:
 
 
 @kernel
-def fill(space: Space, classes: Classes, labels: Integers, n_classes: int) -> None:
+def fill(space: BoxSpace, classes: MovableClasses, labels: Integers, n_classes: int) -> None:
     """Put every row into its class."""
     for row in range(len(labels)):
         put(classes, row, labels[row])
@@ -94,7 +94,7 @@ def fill(space: Space, classes: Classes, labels: Integers, n_classes: int) -> No
 
 
 @inner
-def transfer(classes: Classes, row: int, number: int) -> None:
+def transfer(classes: MovableClasses, row: int, number: int) -> None:
     """Move a row to another class."""
     table, rows = classes.table, classes.rows
     before, after = rows[row, BEFORE], rows[row, NEXT]
@@ -109,7 +109,7 @@ def transfer(classes: Classes, row: int, number: int) -> None:
 
 
 @inner
-def without(space: Space, classes: Classes, row: int, low: Places, high: Places) -> None:
+def without(space: BoxSpace, classes: MovableClasses, row: int, low: Places, high: Places) -> None:
     """The box of a row's class if the row were not there."""
     ends = classes.ends[classes.rows[row, CLASS]]
     for axis in range(len(low)):
@@ -122,7 +122,7 @@ def without(space: Space, classes: Classes, row: int, low: Places, high: Places)
 
 @inner
 def stays_close(
-    task: Task, classes: Classes, number: int, minus: int, plus: int, members: Integers, scratch: Scratch
+    task: Task, classes: MovableClasses, number: int, minus: int, plus: int, members: Integers, scratch: Scratch
 ) -> bool:
     """Whether a class holds without one row and with another; -1 is none."""
     n, row, rows = 0, classes.table[number, HEAD], classes.rows
@@ -139,7 +139,7 @@ def stays_close(
 
 @once
 def neighbours(
-    classes: Classes, paths: Paths, row: int, reach: int, marks: Integers, found: Integers
+    classes: MovableClasses, paths: Paths, row: int, reach: int, marks: Integers, found: Integers
 ) -> tuple[int, bool]:
     """The classes of the rows next to this one along the paths; and whether one of them, or its own, changed since."""
     table, rows, orders = classes.table, classes.rows, paths.orders
@@ -161,9 +161,16 @@ def neighbours(
 
 @once
 def try_move(
-    task: Task, classes: Classes, row: int, lost: float, found: Integers, n: int, gains: Floats, members: Integers,
+    task: Task,
+    classes: MovableClasses,
+    row: int,
+    lost: float,
+    found: Integers,
+    n: int,
+    gains: Floats,
+    members: Integers,
     scratch: Scratch,
-) -> int:  # fmt: skip
+) -> int:
     """Move a row to the class, of the four where that saves most, that stays close; returns that class, or -1.
 
     Its own class would lose `lost` a row without it.
@@ -204,9 +211,16 @@ def alike(task: Task, row: int, other: int) -> bool:
 
 @once
 def try_swap(
-    task: Task, classes: Classes, row: int, low: Places, high: Places, found: Integers, n: int, members: Integers,
+    task: Task,
+    classes: MovableClasses,
+    row: int,
+    low: Places,
+    high: Places,
+    found: Integers,
+    n: int,
+    members: Integers,
     scratch: Scratch,
-) -> int:  # fmt: skip
+) -> int:
     """Swap a row with one of another class where that saves most and both stay close; returns that class, or -1.
 
     `low` and `high` are the box of its own class without it.
@@ -245,7 +259,7 @@ def try_swap(
 
 @kernel
 def search(
-    task: Task, classes: Classes, paths: Paths, first: int, last: int, reach: int, swaps: bool, clock: int,
+    task: Task, classes: MovableClasses, paths: Paths, first: int, last: int, reach: int, swaps: bool, clock: int,
     marks: Integers, members: Integers, scratch: Scratch,
 ) -> int:  # fmt: skip
     """Look at the rows first to last - 1 of the first path, once; returns how many were moved or swapped.

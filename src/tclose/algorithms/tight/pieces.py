@@ -84,7 +84,7 @@ class Piece:
     @classmethod
     def of(cls, table: EncodedTable, requirement: Requirement, softened: Softened, n_all: int) -> Piece:
         """Lay places, codes and the values of `softened` side by side."""
-        from tclose.algorithms.tight.boxes_loops import Space, Task
+        from tclose.algorithms.tight.boxes_loops import BoxSpace, Task
 
         values = (of[codes] for of, codes in zip(softened.values, table.codes, strict=True))
         columns = (*table.places, *table.codes, *values)
@@ -92,7 +92,7 @@ class Piece:
         for place, column in enumerate(columns):
             rows[:, place] = column
         weights = np.array([axis.weight for axis in table.axes])
-        space, rules = Space(rows, weights, costs_of(table)), rules_of(requirement)
+        space, rules = BoxSpace(rows, weights, costs_of(table)), rules_of(requirement)
         task = Task(space, len(weights), len(requirement.attributes), requirement.k, rules, softened.soft)
         return cls(table, requirement, task, n_all)
 
@@ -129,7 +129,7 @@ class Piece:
 
         n, n_axes = len(self.table), len(self.table.axes)
         n_classes, most = int(labels.max()) + 1, n // self.task.k + 1
-        classes = moving.Classes(
+        classes = moving.MovableClasses(
             np.zeros((most, 3), np.int64),
             np.full((n, 4), -1, np.int64),
             np.empty((most, n_axes, 6), np.int32),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.tight.boxes_loops import (
-    Space,
+    BoxSpace,
     Task,
     Tools,
     empty,
@@ -20,7 +20,7 @@ from tclose.algorithms.tight.boxes_loops import (
     widen,
 )
 from tclose.algorithms.tight.cutting_loops import N_CLASSES, N_STACK, Cuts, split
-from tclose.algorithms.tight.moving_loops import CHANGED, CLASS, HEAD, NEXT, SIZE, Classes, Paths, put, refresh
+from tclose.algorithms.tight.moving_loops import CHANGED, CLASS, HEAD, NEXT, SIZE, MovableClasses, Paths, put, refresh
 from tclose.kernels.closeness import Scratch
 from tclose.kernels.compile import kernel, once
 from tclose.kernels.random import Random, draw
@@ -48,7 +48,9 @@ class Plot(NamedTuple):
 
 
 @once
-def pick(classes: Classes, paths: Paths, plot: Plot, wanted: int, chosen: Integers, random: Random) -> tuple[int, int]:
+def pick(
+    classes: MovableClasses, paths: Paths, plot: Plot, wanted: int, chosen: Integers, random: Random
+) -> tuple[int, int]:
     """Some classes around a random row that fit on the plot; returns how many, and their rows."""
     table, rows, orders = classes.table, classes.rows, paths.orders
     n, most = orders.shape[1], len(plot.members)
@@ -212,7 +214,7 @@ def cut_up(task: Task, plot: Plot, n: int, state: Integers, cuts: Cuts, tools: T
     n_parts, total = state[N_CLASSES], 0.0
     low, high = np.empty(task.n_axes, np.int32), np.empty(task.n_axes, np.int32)
     for part in range(n_parts):
-        # Classes were finished from the last stretch to the first.
+        # MovableClasses were finished from the last stretch to the first.
         stop = starts[part - 1] if part else n
         empty(low, high)
         for each in range(starts[part], stop):
@@ -239,7 +241,14 @@ def all_hold(task: Task, plot: Plot, n: int, n_parts: int, room: Integers, scrat
 
 @once
 def replace(
-    space: Space, classes: Classes, plot: Plot, n: int, n_parts: int, chosen: Integers, n_chosen: int, free: Integers
+    space: BoxSpace,
+    classes: MovableClasses,
+    plot: Plot,
+    n: int,
+    n_parts: int,
+    chosen: Integers,
+    n_chosen: int,
+    free: Integers,
 ) -> None:
     """Put the new classes in the place of the old ones; free[0] counts the numbers that are free, listed after it."""
     table = classes.table
@@ -261,7 +270,7 @@ def replace(
 
 @kernel
 def rebuild(
-    task: Task, classes: Classes, paths: Paths, plot: Plot, n_trials: int, tried: Floats, random: Random,
+    task: Task, classes: MovableClasses, paths: Paths, plot: Plot, n_trials: int, tried: Floats, random: Random,
     free: Integers, cuts: Cuts, tools: Tools,
 ) -> float:  # fmt: skip
     """Try to build classes around random rows anew, by growing or by cutting; returns what that saved.

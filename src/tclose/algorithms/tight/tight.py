@@ -90,7 +90,7 @@ class Tight:
     ) -> Partition:
         """The best partition found; if `start` is better than that, what a search from there finds."""
         requirement.check_whole(table)
-        run = _Run(table, decidable(requirement), EFFORTS[self.effort], control)
+        run = _TightRun(table, decidable(requirement), EFFORTS[self.effort], control)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             before = np.inf if start is None else table.loss(start.labels)
             half = 1.0 if start is None else 0.5
@@ -101,7 +101,7 @@ class Tight:
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class _TightRun:
     """What all steps share."""
 
     table: EncodedTable

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tclose.algorithms.control import Control
-from tclose.algorithms.two_diversity.matching_program import Program, Solution
+from tclose.algorithms.two_diversity.matching_program import MatchingProgram, Solution
 from tclose.algorithms.two_diversity.parity import TINY, violated_sets
 from tclose.algorithms.two_diversity.small_groups import Floats, GroupCosts, Groups, are_diverse, divide
 
@@ -62,7 +62,7 @@ class Gaps:
     pairs: Floats = field(init=False)
 
     @classmethod
-    def of(cls, costs: GroupCosts, program: Program, solution: Solution) -> Gaps:
+    def of(cls, costs: GroupCosts, program: MatchingProgram, solution: Solution) -> Gaps:
         """Look at all groups with the worths of a solution."""
         counts = np.flatnonzero(solution.sets > 0)
         members = np.array([program.sets[each] for each in counts], np.float64).reshape(-1, len(solution.rows))
@@ -105,7 +105,7 @@ class Gaps:
         return triples[below], gaps[below]
 
 
-class Search:
+class MatchingSearch:
     """A program that grows, the best division so far, and the bound."""
 
     def __init__(self, costs: GroupCosts, control: Control) -> None:
@@ -113,7 +113,7 @@ class Search:
         self.best = divide(costs.pairs, costs.codes, np.arange(self.n))
         self.least = costs.in_all(self.best)
         self.bound = 0.0
-        self.program = Program(self.n, control)
+        self.program = MatchingProgram(self.n, control)
         self._add(self.best)
         near = np.argsort(costs.pairs, axis=1, kind="stable")[:, :NEAREST]
         row = np.repeat(np.arange(self.n), near.shape[1])
@@ -214,7 +214,7 @@ def match(costs: GroupCosts, control: Control) -> Matching:
     >>> found.optimal, len(np.unique(found.groups))
     (True, 31)
     """
-    search = Search(costs, control)
+    search = MatchingSearch(costs, control)
     while not search.is_closed and not control.stop:
         if not search.advance():
             if not control.stop:

@@ -21,7 +21,7 @@ class Solution(NamedTuple):
     sets: Floats
 
 
-class Program:
+class MatchingProgram:
     """Least sum of cost times share; every row has groups of share 1, every odd set at least 1.
 
     Groups and sets are added as they are found to matter.

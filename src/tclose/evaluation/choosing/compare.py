@@ -12,7 +12,8 @@ from typing import Any
 from tclose.algorithms import Algorithm, find
 from tclose.algorithms.control import Control
 from tclose.errors import SchemaError
-from tclose.evaluation.choosing.trials import Gains, Ground, Run, label
+from tclose.evaluation.choosing.compare_page import comparison_note, comparison_page
+from tclose.evaluation.choosing.trials import Gains, Trial, TrialTable, label
 from tclose.pipeline import Listener
 from tclose.schema.changes import with_t
 from tclose.schema.schema import Schema
@@ -41,22 +42,22 @@ class Comparison:
     """
 
     rows: int
-    runs: tuple[Run, ...]
+    runs: tuple[Trial, ...]
     before: Gains
     jobs: int = 1
 
     @property
-    def done(self) -> tuple[Run, ...]:
+    def done(self) -> tuple[Trial, ...]:
         """The runs that led to a release."""
         return tuple(run for run in self.runs if run.refused is None)
 
     @property
-    def frontier(self) -> tuple[Run, ...]:
+    def frontier(self) -> tuple[Trial, ...]:
         """Those runs that none beats, by rise: in rise of beliefs or in loss, while it is no worse in the other.
 
         Of two that are alike in both, the first.
         """
-        best: list[Run] = []
+        best: list[Trial] = []
         for run in sorted(self.done, key=lambda run: (run.gains.rise, run.loss)):
             if not best or run.loss < best[-1].loss:
                 best.append(run)
@@ -74,13 +75,9 @@ class Comparison:
 
     def html(self) -> str:
         """One page that opens offline, with charts; no value of the table is in it."""
-        from tclose.evaluation.choosing.compare_page import comparison_page
-
         return comparison_page(self).html()
 
     def _repr_html_(self) -> str:
-        from tclose.evaluation.choosing.compare_page import comparison_note
-
         return comparison_note(self).inline()
 
 
@@ -145,9 +142,9 @@ def compare(
         for size in dict.fromkeys(k or (schema.k,))
         for given, one in asked or [(None, schema)]
     ]
-    ground = Ground.of(read(df, schema.delimiter, schema.encoding), schema, seed, queries)
+    ground = TrialTable.of(read(df, schema.delimiter, schema.encoding), schema, seed, queries)
     tell = progress or (lambda stage, loss, done: None)
-    runs: dict[int, Run] = {}
+    runs: dict[int, Trial] = {}
     jobs = min(jobs or os.cpu_count() or 1, len(plans))
     with ThreadPoolExecutor(jobs) as pool:
         tell("begin", None, 0.0)
@@ -174,20 +171,20 @@ class _Plan:
         t = "" if self.t is None else f", t = {float(self.t):g}"
         return f"{label(self.algorithm)}{t}, k = {self.schema.k}"
 
-    def run(self, ground: Ground) -> Run:
+    def run(self, ground: TrialTable) -> Trial:
         """Make it come true; its time begins now."""
         self.control.begin(self.control.seconds, lambda loss, done: None)
         return ground.run_or_refuse(self.algorithm, self.schema, self.t, self.control)
 
-    def result(self, future: Future[Run]) -> Run:
+    def result(self, future: Future[Trial]) -> Trial:
         """What came of it."""
         try:
             return future.result()
         except CancelledError:
-            return Run(label(self.algorithm), self.t, self.schema.k, refused=STOPPED)
+            return Trial(label(self.algorithm), self.t, self.schema.k, refused=STOPPED)
 
 
-def _as_they_end(waiting: Sequence[Future[Run]], plans: Sequence[_Plan], control: Control | None) -> Iterator[int]:
+def _as_they_end(waiting: Sequence[Future[Trial]], plans: Sequence[_Plan], control: Control | None) -> Iterator[int]:
     """The places of runs as they end; if asked to stop, those that run are ended and the others cancelled."""
     places = {future: place for place, future in enumerate(waiting)}
     left = set(waiting)
@@ -202,7 +199,7 @@ def _as_they_end(waiting: Sequence[Future[Run]], plans: Sequence[_Plan], control
             _give_up(waiting, plans)
 
 
-def _give_up(waiting: Sequence[Future[Run]], plans: Sequence[_Plan]) -> None:
+def _give_up(waiting: Sequence[Future[Trial]], plans: Sequence[_Plan]) -> None:
     for future, plan in zip(waiting, plans, strict=True):
         if not future.cancel():
             plan.control.end()

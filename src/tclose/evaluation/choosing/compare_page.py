@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from tclose.evaluation.choosing.trials import Run
+from tclose.evaluation.choosing.trials import Gains, Trial
 from tclose.pages.charts import (
     N_COLOURS,
     Axis,
     Bar,
     Box,
-    Line,
+    ChartLine,
     bars,
     bars_height,
     boxes,
@@ -24,9 +24,6 @@ from tclose.pages.charts import (
 )
 from tclose.pages.page import Page
 from tclose.pages.svg import Drawing
-
-if TYPE_CHECKING:
-    from tclose.evaluation.choosing.compare import Comparison
 
 WIDTH, HEIGHT = 940.0, 380.0
 MOST_BOXES = 40
@@ -49,7 +46,41 @@ EXPLAINED = (
 )
 
 
-def comparison_page(found: Comparison) -> Page:
+class Compared(Protocol):
+    """What a page needs of a `Comparison`."""
+
+    @property
+    def rows(self) -> int:
+        """Of the table."""
+        ...
+
+    @property
+    def runs(self) -> tuple[Trial, ...]:
+        """All of them."""
+        ...
+
+    @property
+    def before(self) -> Gains:
+        """What attackers gain from the table as it stands."""
+        ...
+
+    @property
+    def jobs(self) -> int:
+        """How many ran at once."""
+        ...
+
+    @property
+    def done(self) -> tuple[Trial, ...]:
+        """Those that led to a release."""
+        ...
+
+    @property
+    def frontier(self) -> tuple[Trial, ...]:
+        """Those that none beats."""
+        ...
+
+
+def comparison_page(found: Compared) -> Page:
     """All of it."""
     page = Page(f"{_count(len(_methods(found)), 'method')} compared on {_count(found.rows, 'row')}")
     page.text(verdict(found), "lead")
@@ -71,7 +102,7 @@ def comparison_page(found: Comparison) -> Page:
     return page
 
 
-def comparison_note(found: Comparison) -> Page:
+def comparison_note(found: Compared) -> Page:
     """The same in short, for a notebook."""
     page = Page(f"{_count(len(_methods(found)), 'method')} compared on {_count(found.rows, 'row')}")
     page.text(verdict(found))
@@ -80,11 +111,11 @@ def comparison_note(found: Comparison) -> Page:
     return page
 
 
-def verdict(found: Comparison) -> str:
+def verdict(found: Compared) -> str:
     """What came out, in words."""
     if not found.done:
         return "None of the runs led to a release. The reasons stand below."
-    groups: dict[tuple[Fraction | None, int], list[Run]] = {}
+    groups: dict[tuple[Fraction | None, int], list[Trial]] = {}
     for run in found.done:
         groups.setdefault((run.t, run.k), []).append(run)
     best = {key: min(runs, key=lambda run: run.loss) for key, runs in groups.items()}
@@ -115,7 +146,7 @@ def verdict(found: Comparison) -> str:
     return " ".join(words)
 
 
-def _tiles(found: Comparison) -> list[tuple[str, str]]:
+def _tiles(found: Compared) -> list[tuple[str, str]]:
     tiles = [(f"{found.rows:,}", "rows"), (f"{len(found.done)} of {len(found.runs)}", "runs with a release")]
     if found.done:
         least = min(found.done, key=lambda run: run.loss)
@@ -127,10 +158,10 @@ def _tiles(found: Comparison) -> list[tuple[str, str]]:
     return [*tiles, (f"{found.before.guess * 100:+.0f} points", "a learner's guesses, before any release")]
 
 
-def _frontier(page: Page, found: Comparison) -> None:
+def _frontier(page: Page, found: Compared) -> None:
     page.heading("What attackers gain and what analysts lose")
     groups = [
-        Line(
+        ChartLine(
             name,
             [(100 * run.gains.rise, run.loss) for run in runs],
             told=[f"{name}, {_asked(run)}: belief rises by {_points(run.gains.rise)}, loss {run.loss:.3f}"
@@ -156,12 +187,12 @@ def _frontier(page: Page, found: Comparison) -> None:
     page.points(told)
 
 
-def _against_t(page: Page, found: Comparison, k: int) -> None:
+def _against_t(page: Page, found: Compared, k: int) -> None:
     """Loss and query error, against t if there are several."""
     runs = [run for run in found.done if run.k == k]
     several = len({run.k for run in found.done}) > 1
     page.heading("Loss and query error" + (f" at k = {k}" if several else ""))
-    measures: list[tuple[str, str, Callable[[Run], float | None]]] = [
+    measures: list[tuple[str, str, Callable[[Trial], float | None]]] = [
         ("loss", "Loss by t: how much the quasi-identifiers no longer tell.", lambda run: run.loss),
         ("query error, %", "Median relative error of COUNT queries by t.", _query_percent),
     ]
@@ -172,7 +203,12 @@ def _against_t(page: Page, found: Comparison, k: int) -> None:
 
 
 def _measure(
-    page: Page, found: Comparison, runs: Sequence[Run], name: str, caption: str, value: Callable[[Run], float | None]
+    page: Page,
+    found: Compared,
+    runs: Sequence[Trial],
+    name: str,
+    caption: str,
+    value: Callable[[Trial], float | None],
 ) -> None:
     thresholds = sorted({float(run.t) for run in runs if run.t is not None})
     values = [value(run) or 0.0 for run in runs]
@@ -186,7 +222,7 @@ def _measure(
         page.figure(drawing.svg(title, inside=True), caption.replace(" by t", ""))
         return
     lines = [
-        Line(
+        ChartLine(
             method,
             [(float(run.t or 0), value(run) or 0.0) for run in own],
             told=[f"{method}, {_asked(run)}: {name} {_short(value(run) or 0.0)}" for run in own],
@@ -200,7 +236,7 @@ def _measure(
     page.figure(drawing.svg(f"{title}, against t", inside=True), caption)
 
 
-def _sizes(page: Page, found: Comparison) -> None:
+def _sizes(page: Page, found: Compared) -> None:
     page.heading("Sizes of classes")
     shown, which = _to_show(found)
     entries = [
@@ -218,7 +254,7 @@ def _sizes(page: Page, found: Comparison) -> None:
     )
 
 
-def _to_show(found: Comparison) -> tuple[list[Run], str]:
+def _to_show(found: Compared) -> tuple[list[Trial], str]:
     """All runs, or if they are too many those at the middle t; and which they are."""
     middle = _middle(found)
     if len(found.done) <= MOST_BOXES or middle is None:
@@ -227,7 +263,7 @@ def _to_show(found: Comparison) -> tuple[list[Run], str]:
     return chosen[:MOST_BOXES], f" Shown for t = {float(middle):g}; the others are in the table below."
 
 
-def _seconds(page: Page, found: Comparison) -> None:
+def _seconds(page: Page, found: Compared) -> None:
     page.heading("Time")
     spent = {name: [run.seconds for run in runs] for name, runs in _by_method(found.done, found).items()}
     entries = [
@@ -247,7 +283,7 @@ def _seconds(page: Page, found: Comparison) -> None:
     page.figure(drawing.svg("Seconds by method", inside=True), caption)
 
 
-def _numbers(page: Page, found: Comparison) -> None:
+def _numbers(page: Page, found: Compared) -> None:
     if found.done:
         page.heading("All runs")
         page.text("On the frontier: in bold.", "soft")
@@ -258,7 +294,7 @@ def _numbers(page: Page, found: Comparison) -> None:
         page.table(("run", "why"), [(_name(run), run.refused or "") for run in refused], words=True)
 
 
-def _table(page: Page, found: Comparison) -> None:
+def _table(page: Page, found: Compared) -> None:
     on_frontier = [place for place, run in enumerate(found.done) if run in found.frontier]
     rows = [
         (
@@ -273,22 +309,22 @@ def _table(page: Page, found: Comparison) -> None:
     page.table(HEADER, rows, on_frontier)
 
 
-def _methods(found: Comparison) -> list[str]:
+def _methods(found: Compared) -> list[str]:
     return list(dict.fromkeys(run.method for run in found.runs))
 
 
-def _by_method(runs: Sequence[Run], found: Comparison) -> dict[str, list[Run]]:
+def _by_method(runs: Sequence[Trial], found: Compared) -> dict[str, list[Trial]]:
     """Runs by method, those without any left out."""
     grouped = {name: [run for run in runs if run.method == name] for name in _methods(found)}
     return {name: own for name, own in grouped.items() if own}
 
 
-def _place(found: Comparison, method: str) -> int:
+def _place(found: Compared, method: str) -> int:
     """Which of the methods it is, so that it looks the same in every chart."""
     return list(_by_method(found.done, found)).index(method)
 
 
-def _colour(found: Comparison, method: str) -> str:
+def _colour(found: Compared, method: str) -> str:
     return f"line{_place(found, method) % N_COLOURS}"
 
 
@@ -296,19 +332,19 @@ def _axis(title: str, values: Sequence[float]) -> Axis:
     return Axis(title, nice_ticks(0.0, max(max(values), 1e-6), 6))
 
 
-def _query_percent(run: Run) -> float | None:
+def _query_percent(run: Trial) -> float | None:
     return None if run.query_error is None else 100 * run.query_error
 
 
-def _asked(run: Run) -> str:
+def _asked(run: Trial) -> str:
     return f"k = {run.k}" if run.t is None else f"t = {float(run.t):g}, k = {run.k}"
 
 
-def _name(run: Run) -> str:
+def _name(run: Trial) -> str:
     return f"{run.method}, {_asked(run)}"
 
 
-def _middle(found: Comparison) -> Fraction | None:
+def _middle(found: Compared) -> Fraction | None:
     """The middle t, which stands for all where only one can be told of: neither end is typical."""
     thresholds = sorted({run.t for run in found.done if run.t is not None})
     return thresholds[len(thresholds) // 2] if thresholds else None

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from tclose.algorithms import Algorithm, find
 from tclose.algorithms.control import Control
 from tclose.algorithms.tight.tight import Tight
 from tclose.errors import InfeasibleError, SchemaError
-from tclose.evaluation.choosing.trials import Gains, Ground, Run, label
+from tclose.evaluation.choosing.knee import MARGIN, Curve, find_knee, height
+from tclose.evaluation.choosing.suggest_page import suggestion_note, suggestion_page
+from tclose.evaluation.choosing.trials import Gains, Trial, TrialTable, label
 from tclose.pipeline import Listener
 from tclose.schema.changes import with_t
 from tclose.schema.schema import Schema
@@ -23,9 +25,6 @@ METHOD = Tight("fast")
 GRID = tuple(
     map(Fraction, ("0.02", "0.03", "0.05", "0.075", "0.1", "0.15", "0.2", "0.25", "0.3", "0.4", "0.5"))
 )  # fmt: skip
-MARGIN = 0.05  # how far, both axes being of length 1, a knee must lie below the chord
-LEAST_FALL = 0.01  # of a curve that is worth looking at
-Curve = Literal["loss", "queries"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Suggestion:
     k: int
     column: str | None
     by: Curve
-    runs: tuple[Run, ...]
+    runs: tuple[Trial, ...]
     knee: int | None
     depth: float
     before: Gains
@@ -66,7 +65,7 @@ class Suggestion:
         return None if self.knee is None else self.runs[self.knee].t
 
     @property
-    def beside(self) -> dict[str, Run]:
+    def beside(self) -> dict[str, Trial]:
         """The knee and the runs on either side; both ends of the sweep if there is no knee."""
         if self.knee is None:
             return {"strictest": self.runs[0], "loosest": self.runs[-1]}
@@ -92,13 +91,9 @@ class Suggestion:
 
     def html(self) -> str:
         """One page that opens offline, with charts; no value of the table is in it."""
-        from tclose.evaluation.choosing.suggest_page import suggestion_page
-
         return suggestion_page(self).html()
 
     def _repr_html_(self) -> str:
-        from tclose.evaluation.choosing.suggest_page import suggestion_note
-
         return suggestion_note(self).inline()
 
 
@@ -161,10 +156,10 @@ def suggest(
     if by == "queries" and not queries:
         raise SchemaError("There is no curve of query errors without queries. Ask some.")
     asked = [(each, with_t(schema, each, column)) for each in thresholds]
-    ground = Ground.of(read(df, schema.delimiter, schema.encoding), schema, seed, queries)
+    ground = TrialTable.of(read(df, schema.delimiter, schema.encoding), schema, seed, queries)
     tell = progress or (lambda stage, loss, done: None)
     control = control or Control()
-    runs: list[Run] = []
+    runs: list[Trial] = []
     known: Partition | None = None
     for place, (each, one) in enumerate(asked):
 
@@ -188,34 +183,6 @@ def suggest(
     return Suggestion(
         len(ground.table), label(algorithm), schema.k, column, by, tuple(runs), knee, depth, ground.before
     )
-
-
-def height(run: Run, by: Curve) -> float:
-    """Of the curve, at this run."""
-    return run.loss if by == "loss" else run.query_error or 0.0
-
-
-def find_knee(points: Sequence[tuple[float, float]]) -> tuple[int | None, float]:
-    """Where a falling curve lies farthest below the straight line between its ends, and how far.
-
-    Both axes are scaled to length 1 between the ends. Before the knee the curve falls faster than on
-    average, after it more slowly. There is none if the curve hardly falls (`LEAST_FALL`), or if
-    it is nowhere below the line by `MARGIN`. The idea is that of Satopää et al.: Finding a
-    "Kneedle" in a haystack (2011), without its smoothing.
-
-    Examples
-    --------
-    >>> find_knee([(0.0, 1.0), (0.1, 0.2), (0.5, 0.1), (1.0, 0.0)])
-    (1, 0.7)
-    >>> find_knee([(0.0, 1.0), (0.5, 0.5), (1.0, 0.0)])
-    (None, 0.0)
-    """
-    (first, high), (last, low) = points[0], points[-1]
-    if high - low < LEAST_FALL:
-        return None, 0.0
-    depths = [1 - (x - first) / (last - first) - (y - low) / (high - low) for x, y in points]
-    depth = max(depths)
-    return (depths.index(depth) if depth >= MARGIN else None), round(depth, 12)
 
 
 def grid(low: Fraction, high: Fraction) -> list[Fraction]:

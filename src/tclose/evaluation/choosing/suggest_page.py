@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from tclose.evaluation.choosing.suggest import Suggestion, height
-from tclose.evaluation.choosing.trials import Run
-from tclose.pages.charts import Axis, Line, chart, nice_ticks
+from fractions import Fraction
+from typing import Protocol
+
+from tclose.evaluation.choosing.knee import LEAST_FALL, MARGIN, Curve, height
+from tclose.evaluation.choosing.trials import Gains, Trial
+from tclose.pages.charts import Axis, ChartLine, chart, nice_ticks
 from tclose.pages.page import Page
 from tclose.pages.svg import Drawing
 
@@ -12,7 +15,61 @@ WIDTH, HEIGHT = 940.0, 360.0
 HEADER = ("", "t", "loss", "query error", "rise", "guess", "risk", "classes")
 
 
-def suggestion_page(found: Suggestion) -> Page:
+class Swept(Protocol):
+    """What a page needs of a `Suggestion`."""
+
+    @property
+    def method(self) -> str:
+        """The method that was swept with."""
+        ...
+
+    @property
+    def k(self) -> int:
+        """The k of all trials."""
+        ...
+
+    @property
+    def column(self) -> str | None:
+        """The attribute whose t was swept; None for all."""
+        ...
+
+    @property
+    def by(self) -> Curve:
+        """The curve whose knee was looked for."""
+        ...
+
+    @property
+    def runs(self) -> tuple[Trial, ...]:
+        """One a t, the strictest first."""
+        ...
+
+    @property
+    def knee(self) -> int | None:
+        """Which of them is suggested."""
+        ...
+
+    @property
+    def depth(self) -> float:
+        """How far below the chord the curve gets."""
+        ...
+
+    @property
+    def before(self) -> Gains:
+        """What attackers gain from the table as it stands."""
+        ...
+
+    @property
+    def t(self) -> Fraction | None:
+        """What is suggested."""
+        ...
+
+    @property
+    def beside(self) -> dict[str, Trial]:
+        """The knee and its neighbours."""
+        ...
+
+
+def suggestion_page(found: Swept) -> Page:
     """All of it."""
     page = Page(_title(found))
     page.text(verdict(found), "lead")
@@ -32,7 +89,7 @@ def suggestion_page(found: Suggestion) -> Page:
     return page
 
 
-def suggestion_note(found: Suggestion) -> Page:
+def suggestion_note(found: Swept) -> Page:
     """The same in short, for a notebook."""
     page = Page(_title(found))
     page.text(verdict(found))
@@ -41,7 +98,7 @@ def suggestion_note(found: Suggestion) -> Page:
     return page
 
 
-def verdict(found: Suggestion) -> str:
+def verdict(found: Swept) -> str:
     """What came out, in words."""
     first, last = found.runs[0], found.runs[-1]
     what = "the loss" if found.by == "loss" else "the median error of queries"
@@ -65,7 +122,7 @@ def verdict(found: Suggestion) -> str:
     )
 
 
-def sides(found: Suggestion) -> list[str]:
+def sides(found: Swept) -> list[str]:
     """What changes on either side of the knee, a sentence or two each."""
     if found.knee is None:
         return []
@@ -88,10 +145,8 @@ def sides(found: Suggestion) -> list[str]:
     return told
 
 
-def criterion(found: Suggestion) -> str:
+def criterion(found: Swept) -> str:
     """What a knee is, and what was found."""
-    from tclose.evaluation.choosing.suggest import LEAST_FALL, MARGIN
-
     what = "loss" if found.by == "loss" else "query error"
     swept = f"the t of '{found.column}'" if found.column else "the t of every attribute that has one"
     return (
@@ -104,12 +159,12 @@ def criterion(found: Suggestion) -> str:
     )
 
 
-def _title(found: Suggestion) -> str:
+def _title(found: Swept) -> str:
     what = f" for '{found.column}'" if found.column else ""
     return f"No t stands out{what}" if found.t is None else f"Suggested{what}: t = {_t(found.runs[found.knee or 0])}"
 
 
-def _tiles(page: Page, found: Suggestion) -> None:
+def _tiles(page: Page, found: Swept) -> None:
     if found.knee is None:
         return
     knee = found.runs[found.knee]
@@ -122,7 +177,7 @@ def _tiles(page: Page, found: Suggestion) -> None:
     page.tiles(tiles)
 
 
-def _sides(page: Page, found: Suggestion, heading: bool = True) -> None:
+def _sides(page: Page, found: Swept, heading: bool = True) -> None:
     if heading:
         page.heading("What attackers gain and analysts lose on either side" if found.knee else "Both ends of the sweep")
     if heading and found.knee:
@@ -144,12 +199,12 @@ def _sides(page: Page, found: Suggestion, heading: bool = True) -> None:
         )
 
 
-def _curves(page: Page, found: Suggestion) -> None:
+def _curves(page: Page, found: Swept) -> None:
     page.heading("The curves")
     marked = None if found.t is None else (float(found.t), f"t = {float(found.t):g}")
     across = Axis("t", nice_ticks(0.0, float(found.runs[-1].t or 0), 8))
 
-    def draw(title: str, lines: list[Line], caption: str, with_chord: bool) -> None:
+    def draw(title: str, lines: list[ChartLine], caption: str, with_chord: bool) -> None:
         heights = [y for line in lines for _, y in line.points]
         drawing = Drawing(WIDTH, HEIGHT)
         up = Axis(title, nice_ticks(min(0.0, *heights), max(*heights, 1e-6), 6))
@@ -189,29 +244,29 @@ def _curves(page: Page, found: Suggestion) -> None:
     )
 
 
-def _line(name: str, thresholds: list[float], values: list[float], unit: str) -> Line:
+def _line(name: str, thresholds: list[float], values: list[float], unit: str) -> ChartLine:
     told = [f"t = {t:g}: {name} {value:.3g}{unit}" for t, value in zip(thresholds, values, strict=True)]
-    return Line(name, list(zip(thresholds, values, strict=True)), told=told)
+    return ChartLine(name, list(zip(thresholds, values, strict=True)), told=told)
 
 
-def _row(run: Run) -> list[str]:
+def _row(run: Trial) -> list[str]:
     return [
         "", _t(run), f"{run.loss:.4f}", "" if run.query_error is None else f"{run.query_error:.1%}",
         _hundredths(run.gains.rise), _hundredths(run.gains.guess), f"{run.gains.risk:.1%}", f"{run.classes:,}",
     ]  # fmt: skip
 
 
-def _told(run: Run, found: Suggestion) -> str:
+def _told(run: Trial, found: Swept) -> str:
     return f"{run.loss:.3f}" if found.by == "loss" else f"{run.query_error or 0.0:.1%}"
 
 
-def _fall(strict: Run, loose: Run, found: Suggestion) -> str:
+def _fall(strict: Trial, loose: Trial, found: Swept) -> str:
     """How much the curve falls for every 0.1 of t."""
     fall = (height(strict, found.by) - height(loose, found.by)) / float((loose.t or 0) - (strict.t or 0)) / 10
     return f"{fall:.3f}" if found.by == "loss" else f"{100 * fall:.1f} points"
 
 
-def _t(run: Run) -> str:
+def _t(run: Trial) -> str:
     return f"{float(run.t or 0):g}"
 
 
@@ -219,7 +274,7 @@ def _hundredths(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def _risk(other: Run, knee: Run) -> str:
+def _risk(other: Trial, knee: Trial) -> str:
     told, before = f"{other.gains.risk:.1%}", f"{knee.gains.risk:.1%}"
     return f"stays at {told}" if told == before else f"is {told} instead of {before}"
 

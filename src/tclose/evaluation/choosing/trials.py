@@ -19,7 +19,6 @@ from tclose.algorithms import Algorithm, better_of
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
-from tclose.distances import Product
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError, TcloseError, VerificationError
 from tclose.evaluation.attacks.attacked_values import by_value
 from tclose.evaluation.attacks.definetti import Learner, definetti, unlearned
@@ -27,13 +26,12 @@ from tclose.evaluation.attacks.reidentification import reidentification
 from tclose.evaluation.attacks.shown_boxes import Boxes, shown_classes
 from tclose.evaluation.attacks.skewness import skewness
 from tclose.evaluation.utility.queries import query_error
-from tclose.evaluation.utility.reading_back import Released
+from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.schema.schema import Schema
-from tclose.table.class_distances import class_distances
 from tclose.table.classes import Classes, Tally
 from tclose.table.coded import CodedColumn
 from tclose.table.encode import EncodedTable, encode_rows, select_rows
-from tclose.table.joint_distances import joint_distances
+from tclose.table.measuring import measure_classes
 from tclose.table.partition import Partition
 from tclose.table.source import Source
 from tclose.verification.verify import keep_failure
@@ -65,7 +63,7 @@ class Gains:
 
 
 @dataclass(frozen=True)
-class Run:
+class Trial:
     """One method at one t and k.
 
     Attributes
@@ -112,7 +110,7 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class TrialTable:
     """A table on which methods are run: as arrays, made once.
 
     Attributes
@@ -140,7 +138,7 @@ class Ground:
     queries: int
 
     @classmethod
-    def of(cls, source: Source, schema: Schema, seed: int, queries: int) -> Ground:
+    def of(cls, source: Source, schema: Schema, seed: int, queries: int) -> TrialTable:
         """Read the table once for all runs."""
         columns, rows = select_rows(source, schema)
         table = encode_rows(source, columns, rows, schema)
@@ -170,7 +168,7 @@ class Ground:
         t: Fraction | None,
         control: Control,
         known: Partition | None = None,
-    ) -> tuple[Run, Partition]:
+    ) -> tuple[Trial, Partition]:
         """One run; raises what the method raises where it refuses. What is known is taken if it loses no more."""
         check_capable(algorithm, schema)
         requirement = Requirement.of(schema, self.table)
@@ -187,7 +185,7 @@ class Ground:
             asked = "" if t is None else f" at t = {float(t):g}"
             raise InfeasibleError(f"The classes found{asked} cannot be released: {failure}.")
         sizes = np.bincount(labels)
-        run = Run(
+        run = Trial(
             label(algorithm), t, schema.k,
             loss=self.table.loss(partition.labels),
             query_error=self._query_error(labels),
@@ -200,14 +198,14 @@ class Ground:
         )  # fmt: skip
         return run, partition
 
-    def run_or_refuse(self, algorithm: Algorithm, schema: Schema, t: Fraction | None, control: Control) -> Run:
+    def run_or_refuse(self, algorithm: Algorithm, schema: Schema, t: Fraction | None, control: Control) -> Trial:
         """One run; where no release can be made, why."""
         try:
             run, _ = self.run(algorithm, schema, t, control)
         except REFUSALS as error:
-            return Run(label(algorithm), t, schema.k, refused=str(error))
+            return Trial(label(algorithm), t, schema.k, refused=str(error))
         if run.classes == 1 and run.loss > 0:
-            return Run(label(algorithm), t, schema.k, refused=ONE_CLASS)
+            return Trial(label(algorithm), t, schema.k, refused=ONE_CLASS)
         return run
 
     def _keep_failure(self, labels: Integers, schema: Schema) -> str | None:
@@ -223,25 +221,18 @@ class Ground:
         spans = [(low.copy(), high.copy()) for low, high in zip(boxes.lows.T, boxes.highs.T, strict=True)]
         codes = self.table.codes[: len(self.schema.sensitive)]
         found = query_error(
-            Released(self.schema, self.table, labels, spans, codes, self.source, self.source, True),
+            ReadBack(self.schema, self.table, labels, spans, codes, self.source, self.source, True),
             self.queries,
             seed=self.seed,
         )
         return found.median if found.answered else None
 
     def _reached(self, labels: Integers) -> dict[str, float]:
-        """The largest distance of a class, as the verifier measures it."""
-        parts = {
-            domain.column: (domain, codes) for domain, codes in zip(self.table.domains, self.table.codes, strict=True)
-        }
-        reached = {}
-        for name, (domain, codes) in parts.items():
-            if not isinstance(domain.form, Product):
-                reached[name] = float(class_distances(domain.form, Tally.of(labels, codes, domain.size)).largest())
-        for joint in self.schema.joint:
-            found = joint_distances(joint, [parts[column] for column in joint.columns], labels)
-            reached[joint.name] = float(found.largest())
-        return reached
+        """The largest distance of a class."""
+        n = len(self.schema.sensitive)
+        columns = zip(self.table.domains[:n], self.table.codes[:n], strict=True)
+        found = measure_classes(columns, self.schema.joint, labels)
+        return {name: float(distances.largest()) for name, distances in found.distances.items()}
 
 
 def gains(table: EncodedTable, labels: Integers, learner: Learner = definetti) -> Gains:

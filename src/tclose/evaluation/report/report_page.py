@@ -16,7 +16,7 @@ from tclose.evaluation.attacks.attack import Attacks, Exposure, attack
 from tclose.evaluation.report.report_values import WORST, Distribution, distributions
 from tclose.evaluation.utility.loss import loss_by_column
 from tclose.evaluation.utility.queries import query_error
-from tclose.evaluation.utility.reading_back import Released
+from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.evaluation.utility.utility import beside
 from tclose.pages.card import ASKED, promise_rows
 from tclose.pages.charts import (
@@ -207,7 +207,7 @@ def _sentences(before: Exposure, after: Exposure) -> list[str]:
     return told
 
 
-def _distributions(page: Page, release: Release, both: Released) -> None:
+def _distributions(page: Page, release: Release, both: ReadBack) -> None:
     found = list(distributions(release, both))
     if not found:
         return
@@ -230,7 +230,7 @@ def _distribution(page: Page, found: Distribution) -> None:
     page.figure(drawing.svg(f"{found.column} in the whole table and in the farthest classes", inside=True), found.note)
 
 
-def _generalized(page: Page, release: Release, both: Released, queries: int) -> None:
+def _generalized(page: Page, release: Release, both: ReadBack, queries: int) -> None:
     if release.certificate["loss"] is None:  # it would depend on ends that are not released
         return
     page.heading("What was generalized, and how far")
@@ -252,7 +252,7 @@ def _generalized(page: Page, release: Release, both: Released, queries: int) -> 
         )
 
 
-def degrees(both: Released, column: str) -> NDArray[np.float64]:
+def degrees(both: ReadBack, column: str) -> NDArray[np.float64]:
     """The share of rows whose value of a column is kept, little generalized, more, or hidden."""
     cost, weight = np.zeros(len(both.sizes)), 0.0
     for axis, span in zip(both.table.axes, both.spans, strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.evaluation.utility.reading_back import Released
+from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.release.release import Release
 from tclose.schema.columns import Sensitive
 
@@ -45,7 +45,7 @@ class Distribution:
     note: str
 
 
-def distributions(release: Release, both: Released) -> Iterator[Distribution]:
+def distributions(release: Release, both: ReadBack) -> Iterator[Distribution]:
     """One for each sensitive attribute."""
     measured = release.measured
     labels = measured.grouped.labels
@@ -88,7 +88,7 @@ def by_tenths(codes: NDArray[np.int32]) -> tuple[Integers, tuple[str, ...]]:
 
 
 def _by_name(
-    both: Released, sensitive: Sensitive, codes: NDArray[np.int32], least: int
+    both: ReadBack, sensitive: Sensitive, codes: NDArray[np.int32], least: int
 ) -> tuple[Integers, tuple[str, ...], str]:
     """Values that enough rows have, in their order or the most frequent first; all others together."""
     present, first, counts = np.unique(codes, return_index=True, return_counts=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tclose.evaluation.utility.reading_back import Released
+from tclose.evaluation.utility.reading_back import ReadBack
 
 
-def average_class_size(released: Released, k: int = 1) -> float:
+def average_class_size(released: ReadBack, k: int = 1) -> float:
     """Released rows over classes; over k too it is C_avg of LeFevre et al. (2006), at best 1.
 
     Examples

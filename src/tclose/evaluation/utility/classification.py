@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.evaluation.utility.label import released_labels
-from tclose.evaluation.utility.reading_back import Released
+from tclose.evaluation.utility.reading_back import ReadBack
 
 
-def classification_metric(released: Released, label: str) -> float:
+def classification_metric(released: ReadBack, label: str) -> float:
     """The share of rows that do not have the most frequent label of their class (Iyengar, 2002).
 
     A suppressed row (left out, or with every quasi-identifier hidden) counts as one of them.

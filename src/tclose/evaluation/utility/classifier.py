@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tclose.errors import MissingExtraError, TableError
 from tclose.evaluation.utility.even_boxes import cells
 from tclose.evaluation.utility.label import original_labels
-from tclose.evaluation.utility.reading_back import Released
+from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.table.axes import Axis, TreeAxis
 
 Floats = NDArray[np.float32]
@@ -43,7 +43,7 @@ class Accuracy:
         return asdict(self)
 
 
-def classifier_accuracy(released: Released, label: str, *, held_out: float = 0.3, seed: int = 0) -> Accuracy:
+def classifier_accuracy(released: ReadBack, label: str, *, held_out: float = 0.3, seed: int = 0) -> Accuracy:
     """Train a random forest on the release of some rows, and test it on the others as they were.
 
     Its features are the quasi-identifiers: of a number or a date the middle of what is covered, of

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import MeasureError
-from tclose.evaluation.utility.even_boxes import CellBoxes, Points, boxes_of, points_of
+from tclose.evaluation.utility.even_boxes import CellBoxes, RowPoints, boxes_of, points_of
 from tclose.evaluation.utility.queries import Queries, estimated_answers
-from tclose.evaluation.utility.reading_back import Released
+from tclose.evaluation.utility.reading_back import ReadBack
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -18,7 +18,7 @@ MOST_CELLS = 1 << 23  # of a cube that is held as a whole
 NEAR_NOTHING = 1e-6  # rows in a cell, below which sums over all rows are too coarse
 
 
-def cube_divergence(released: Released, level: int = 2) -> float:
+def cube_divergence(released: ReadBack, level: int = 2) -> float:
     """The KL divergence of cubes over `level` quasi-identifiers each (004 section 6.2), their mean.
 
     A cube counts rows by every combination of values of its quasi-identifiers and of one sensitive
@@ -54,7 +54,7 @@ def cube_divergence(released: Released, level: int = 2) -> float:
     return float(np.mean([_divergence(points, boxes, lines) for lines in cubes]))
 
 
-def _divergence(points: Points, boxes: CellBoxes, lines: tuple[int, ...]) -> float:
+def _divergence(points: RowPoints, boxes: CellBoxes, lines: tuple[int, ...]) -> float:
     """The KL divergence of the cube over these lines; that of a sensitive attribute is the last."""
     shape = tuple(len(points.values[line]) for line in lines)
     if np.prod(shape, dtype=np.float64) > 2.0**62:
@@ -69,13 +69,13 @@ def _divergence(points: Points, boxes: CellBoxes, lines: tuple[int, ...]) -> flo
         return max(float(np.sum(a * np.log(a / b))), 0.0)
 
 
-def _asked(points: Points, boxes: CellBoxes, lines: tuple[int, ...], cells: Integers) -> Floats:
+def _asked(points: RowPoints, boxes: CellBoxes, lines: tuple[int, ...], cells: Integers) -> Floats:
     """What the release tells of each cell, a column of `cells`: a query each."""
     lows = np.stack([points.values[line][ranks] for line, ranks in zip(lines, cells, strict=True)], axis=1)
     return estimated_answers(boxes, Queries(np.tile(np.array(lines, np.int64), (len(lows), 1)), lows, lows + 1))
 
 
-def _filled(points: Points, boxes: CellBoxes, lines: tuple[int, ...], cells: Integers) -> Floats:
+def _filled(points: RowPoints, boxes: CellBoxes, lines: tuple[int, ...], cells: Integers) -> Floats:
     """The same from the whole cube, into which all classes are filled at once."""
     tally, quasi = boxes.tallies[lines[-1] - len(boxes.starts)], lines[:-1]
     values = [points.values[line] for line in quasi]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.evaluation.utility.reading_back import Released
+from tclose.evaluation.utility.reading_back import ReadBack
 
 
-def discernibility(released: Released) -> int:
+def discernibility(released: ReadBack) -> int:
     """Sum over classes of size^2; a suppressed row counts all n rows (Bayardo and Agrawal, 2005).
 
     A row is suppressed if it is left out, or if every quasi-identifier of it is hidden.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tclose.evaluation.utility.reading_back import Released
+from tclose.evaluation.utility.reading_back import ReadBack
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Entropy:
         return {"bits": self.bits, "most": self.most, "share": self.share}
 
 
-def nonuniform_entropy(released: Released) -> Entropy:
+def nonuniform_entropy(released: ReadBack) -> Entropy:
     """Sum over cells of -log2 Pr(v | g), v the original value and g the released one.
 
     Pr(v | g) = N(v) / N(g): of the N(g) rows of the original that g covers, N(v) have v (Gionis and

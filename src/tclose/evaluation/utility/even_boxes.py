@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.evaluation.utility.reading_back import Released
+from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.table.axes import Axis, SpanAxis
 from tclose.table.classes import Tally
 
@@ -23,7 +23,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class RowPoints:
     """The rows of the original, those that are alike once.
 
     Attributes
@@ -74,7 +74,7 @@ def cells(axis: Axis) -> Integers:
     return np.append(inner, int(inner[-1]) + 1 if len(inner) else 0) if axis.missing else inner
 
 
-def lengths(released: Released) -> Integers:
+def lengths(released: ReadBack) -> Integers:
     """The number of cells of each line, that for missing values left out."""
     found = []
     for axis in released.table.axes:
@@ -84,16 +84,16 @@ def lengths(released: Released) -> Integers:
     return np.array([*found, *[domain.size - domain.missing for domain in domains], *[1] * (not domains)], np.int64)
 
 
-def points_of(released: Released) -> Points:
+def points_of(released: ReadBack) -> RowPoints:
     """The rows of the original."""
     table = released.table
     columns = [cells(axis)[places] for axis, places in zip(table.axes, table.places, strict=True)]
     found, weights = _counted([*columns, *_or_one(table.codes[: len(released.codes)], len(table))])
     values, ranks = zip(*(np.unique(line, return_inverse=True) for line in found), strict=True)
-    return Points(np.array(ranks, np.int32), values, weights)
+    return RowPoints(np.array(ranks, np.int32), values, weights)
 
 
-def boxes_of(released: Released) -> CellBoxes:
+def boxes_of(released: ReadBack) -> CellBoxes:
     """The classes of the release."""
     axes, spans = released.table.axes, released.spans
     starts = [cells(axis)[low] for axis, (low, _) in zip(axes, spans, strict=True)]

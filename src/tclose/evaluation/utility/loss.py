@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from tclose.errors import MeasureError
-from tclose.evaluation.utility.reading_back import Released
+from tclose.evaluation.utility.reading_back import ReadBack
 
 
-def general_loss(released: Released, weights: Mapping[str, float] | None = None) -> float:
+def general_loss(released: ReadBack, weights: Mapping[str, float] | None = None) -> float:
     """The general loss metric of 004 section 3.2, from 0 (all as it was) to 1 (nothing told).
 
     Sum over rows and quasi-identifiers of w IL, over the rows. IL of a number is the share of the
@@ -44,13 +44,13 @@ def general_loss(released: Released, weights: Mapping[str, float] | None = None)
     return float((np.sum(cost * released.sizes) + released.n_dropped) / len(released.table))
 
 
-def loss_by_column(released: Released) -> dict[str, float]:
+def loss_by_column(released: ReadBack) -> dict[str, float]:
     """The loss of each quasi-identifier by itself."""
     columns = [quasi.column for quasi in released.schema.quasi]
     return {column: general_loss(released, {column: 1.0}) for column in columns}
 
 
-def _shares(released: Released, weights: Mapping[str, float] | None) -> list[float]:
+def _shares(released: ReadBack, weights: Mapping[str, float] | None) -> list[float]:
     """The weight of each axis; those of one column share its weight as they do in the table."""
     axes = released.table.axes
     if weights is None:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tclose.errors import MeasureError
 from tclose.evaluation.utility.counting_loops import count_boxes, count_points
-from tclose.evaluation.utility.even_boxes import CellBoxes, Points, boxes_of, lengths, points_of
-from tclose.evaluation.utility.reading_back import Released
+from tclose.evaluation.utility.even_boxes import CellBoxes, RowPoints, boxes_of, lengths, points_of
+from tclose.evaluation.utility.reading_back import ReadBack
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -63,7 +63,7 @@ class QueryError:
 
 
 def query_error(
-    released: Released, n: int = 10_000, *, attributes: int | None = None, selectivity: float = 0.1, seed: int = 0
+    released: ReadBack, n: int = 10_000, *, attributes: int | None = None, selectivity: float = 0.1, seed: int = 0
 ) -> QueryError:
     """The median relative error of random COUNT queries (004 section 6.2).
 
@@ -106,7 +106,7 @@ def query_error(
     return QueryError(median, n, len(errors), attributes, selectivity)
 
 
-def draw_queries(released: Released, n: int, attributes: int, selectivity: float, rng: np.random.Generator) -> Queries:
+def draw_queries(released: ReadBack, n: int, attributes: int, selectivity: float, rng: np.random.Generator) -> Queries:
     """Random queries, each about so many quasi-identifiers and one sensitive attribute, if there is any.
 
     On each of its p lines a query covers theta^(1/p) of the cells, rounded, one at least: somewhere,
@@ -126,7 +126,7 @@ def draw_queries(released: Released, n: int, attributes: int, selectivity: float
     return Queries(lines, lows, lows + covered)
 
 
-def precise_answers(points: Points, queries: Queries) -> Integers:
+def precise_answers(points: RowPoints, queries: Queries) -> Integers:
     """The answer of the original to each query."""
     lows, highs = np.zeros((2, *queries.lines.shape), np.int32)
     for line, values in enumerate(points.values):

@@ -31,7 +31,7 @@ UNKNOWN = "A release of another kind cannot be measured; see docs/utility.md for
 
 
 @dataclass(frozen=True, eq=False)
-class Released:
+class ReadBack:
     """A release and its original as arrays.
 
     Attributes
@@ -91,7 +91,7 @@ class Released:
 
 def read_release(
     original: Any, released: Any, schema: Schema, *, aligned: bool = False, classes: Integers | None = None
-) -> Released:
+) -> ReadBack:
     """Read a release beside its original.
 
     Parameters
@@ -136,7 +136,7 @@ def read_release(
     first = np.unique(keys, return_index=True)[1]
     if aligned:
         _check_covered(table, spans)
-    return Released(
+    return ReadBack(
         schema,
         table,
         keys,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.evaluation.utility.reading_back import Released
+from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.table.axes import Axis, TreeAxis
 
 
-def summed_loss(released: Released) -> float:
+def summed_loss(released: ReadBack) -> float:
     """The loss of 003 equation (1), from 0 to the number of quasi-identifiers.
 
     Sum over rows and quasi-identifiers of IL, over the rows. IL of a number is the share of the

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.evaluation.utility.reading_back import Released
+from tclose.evaluation.utility.reading_back import ReadBack
 
 
-def suppressed_cells(released: Released) -> int:
+def suppressed_cells(released: ReadBack) -> int:
     """The number of cells of quasi-identifiers that cover every value, those of rows left out among them.
 
     That is every `*`, and also an interval from the least to the largest value of a column without

@@ -16,7 +16,7 @@ from tclose.evaluation.utility.discernibility import discernibility
 from tclose.evaluation.utility.entropy import Entropy, nonuniform_entropy
 from tclose.evaluation.utility.loss import general_loss, loss_by_column
 from tclose.evaluation.utility.queries import QueryError, query_error
-from tclose.evaluation.utility.reading_back import Released, read_release
+from tclose.evaluation.utility.reading_back import ReadBack, read_release
 from tclose.evaluation.utility.summed_loss import summed_loss
 from tclose.evaluation.utility.suppressed import suppressed_cells
 from tclose.release.release import Release
@@ -154,7 +154,7 @@ def utility(
     )
 
 
-def beside(original: Any, released: Any, schema: Schema | None = None, *, aligned: bool = False) -> Released:
+def beside(original: Any, released: Any, schema: Schema | None = None, *, aligned: bool = False) -> ReadBack:
     """A release beside its original, as arrays that each metric can be asked about alone."""
     if isinstance(released, Release):
         classes = released.classes[released.classes >= 0]

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any, Protocol
 
 from tclose.errors import TcloseError
-from tclose.stream.feeds.places import Run
+from tclose.stream.feeds.places import RowRun
 from tclose.stream.items import Released
 
 Position = dict[str, Any]
@@ -47,7 +47,7 @@ class Batch:
     rows: list[Mapping[str, Any]]
     broken: dict[int, str]
     after: Callable[[int], Position]
-    runs: Callable[[int], list[Run]]
+    runs: Callable[[int], list[RowRun]]
     text: Callable[[int], str]
     ended: bool = False
 

@@ -15,7 +15,7 @@ from tclose.errors import TableError
 from tclose.schema.schema import Schema
 from tclose.stream.feeds.feed import Batch, Position
 from tclose.stream.feeds.parse import LONGEST, check_encoding, csv_header, csv_rows, json_rows
-from tclose.stream.feeds.places import Run
+from tclose.stream.feeds.places import RowRun
 from tclose.table.encode import check_columns
 
 Format = Literal["jsonl", "csv"]
@@ -262,7 +262,7 @@ class LineInput:
                 "line": first + place + 1,
                 "header": header,
             },
-            runs=lambda number: [Run(number, len(lines), self._chunks.name, first)],
+            runs=lambda number: [RowRun(number, len(lines), self._chunks.name, first)],
             text=lambda place: lines[place][:LONGEST].decode(encoding, "backslashreplace"),
             ended=ended,
         )

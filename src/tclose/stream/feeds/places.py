@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Run:
+class RowRun:
     """Rows that follow each other.
 
     Attributes
@@ -39,7 +39,7 @@ class Run:
         place = {"line": self.line + number - self.first}
         return place if self.file is None else {"file": self.file, **place}
 
-    def goes_on_with(self, other: Run) -> bool:
+    def goes_on_with(self, other: RowRun) -> bool:
         """Whether both are one run."""
         same = not self.entries and not other.entries and self.file == other.file
         return same and self.first + self.size == other.first and self.line + self.size == other.line
@@ -52,19 +52,19 @@ class Places:
     Examples
     --------
     >>> places = Places()
-    >>> places.add(Run(0, 10, "a.csv", 2))
-    >>> places.add(Run(10, 5, "b.csv", 2))
+    >>> places.add(RowRun(0, 10, "a.csv", 2))
+    >>> places.add(RowRun(10, 5, "b.csv", 2))
     >>> places.find(11)
     {'file': 'b.csv', 'line': 3}
     """
 
-    runs: list[Run] = field(default_factory=list)
+    runs: list[RowRun] = field(default_factory=list)
 
-    def add(self, run: Run) -> None:
+    def add(self, run: RowRun) -> None:
         """Rows that come next."""
         if self.runs and self.runs[-1].goes_on_with(run):
             last = self.runs.pop()
-            run = Run(last.first, last.size + run.size, run.file, last.line)
+            run = RowRun(last.first, last.size + run.size, run.file, last.line)
         self.runs.append(run)
 
     def find(self, number: int) -> dict[str, Any]:
@@ -99,4 +99,4 @@ class Places:
     @classmethod
     def of(cls, told: list[list[Any]]) -> Places:
         """The inverse of `between`."""
-        return cls([Run(*each) for each in told])
+        return cls([RowRun(*each) for each in told])

@@ -20,7 +20,7 @@ from tclose.errors import TableError
 from tclose.schema.schema import Schema
 from tclose.stream.feeds.feed import Batch, LostError, Pending, Position, StoppedError
 from tclose.stream.feeds.parse import NOT_TEXT, TWICE, BrokenError, Row, json_row, rows_of
-from tclose.stream.feeds.places import Run
+from tclose.stream.feeds.places import RowRun
 from tclose.stream.feeds.redis_client import Keys, connected, exceptions, guarded, order
 from tclose.stream.feeds.written import as_jsonl, as_line, check_field, ledger
 
@@ -258,7 +258,7 @@ class RedisFeed:
             rows,
             broken,
             after=lambda place: {"entry": ids[place]},
-            runs=lambda number: [Run(number, len(ids), entries=ids)],
+            runs=lambda number: [RowRun(number, len(ids), entries=ids)],
             text=lambda place: _quoted(entries[place][1]),
             ended=ended,
         )
