@@ -193,3 +193,12 @@ def test_the_cache_notices_every_kernel_file() -> None:
     assert {name for name, _, _ in STAMP} >= using | {"kernels/compile.py"}
     dispatcher: Any = closeness.within
     assert dispatcher._cache._cache_file._source_stamp == STAMP
+
+
+def test_what_an_earlier_version_kept_on_disk_is_passed_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object) -> None:
+        raise AttributeError("Can't get attribute 'Renamed'")
+
+    dispatcher: Any = closeness.within
+    monkeypatch.setattr("numba.core.caching.pickle.loads", gone)
+    assert dispatcher._cache._cache_file._load_index() == {}

@@ -70,10 +70,24 @@ def by_types(choose: Callable[..., Callable[..., Any]]) -> Callable[[Function], 
     return mark
 
 
+def _index_or_none(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
+    """What is kept on disk of a kernel, or nothing where it cannot be read.
+
+    An index names the classes of its arguments. One made by an earlier version may name some
+    that are gone, and is read before its stamp is looked at.
+    """
+    try:
+        return load()
+    except Exception:
+        return {}
+
+
 def _compiled(function: Function, **options: bool | str) -> Function:
     compile_: Any = numba.njit
     compiled = compile_(cache=True, nogil=True, error_model="numpy", **options)(function)
     if hasattr(compiled, "_cache"):  # it has none where NUMBA_DISABLE_JIT is set
-        compiled._cache._cache_file._source_stamp = STAMP
+        index = compiled._cache._cache_file
+        index._source_stamp = STAMP
+        index._load_index = partial(_index_or_none, index._load_index)
         compiled.get_call_template = partial(_call_template, compiled.get_call_template)
     return cast(Function, compiled)

@@ -62,12 +62,12 @@ class Shares:
     --------
     >>> from fractions import Fraction
     >>> from tclose.distances import Line
-    >>> from tclose.algorithms.fragments.space import Space, scale_of
+    >>> from tclose.algorithms.fragments.space import SensitiveSpace, scale_of
     >>> from tclose.algorithms.fragments.split import fragment
     >>> from tclose.algorithms.control import Control
     >>> codes = np.repeat(np.arange(4, dtype=np.int32), [2, 3, 3, 2])
     >>> salary = scale_of(Line(np.arange(4), 3), np.bincount(codes))
-    >>> space = Space.of([salary], [codes], [Fraction("0.4")])
+    >>> space = SensitiveSpace.of([salary], [codes], [Fraction("0.4")])
     >>> shares = Shares.of(fragment(space, [Fraction("0.25")], Control()))
     >>> shares.bounds(np.array([[5, 5], [2, 1]])).round(4).tolist()
     [[0.2], [0.3]]

@@ -1,0 +1,119 @@
+"""The house: names that occur once, public names that stay what they say, pages whose names and tables hold."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import tclose
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "tclose"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+PUBLIC = {  # DESIGN, *Public interface*, and what the pages add to it
+    "function": "anonymize assess attack compare emd gap methods moves report_html suggest utility verify".split(),
+    "class": [
+        *"Attacks Comparison Hierarchy Release Schema Suggestion Verdict".split(),
+        *"Clusters Exact Fragments FragmentsStrict Incognito KApprox Microaggregation Milp Mondrian PCA".split(),
+        *"SabreAK SabreKNN Tight TwoDiversity".split(),
+        *"HighLossWarning InferredSchemaWarning InfeasibleError MeasureError MissingExtraError SchemaError".split(),
+        *"SizeError TableError TcloseError VerificationError".split(),
+    ],
+    "module": "datasets distances pages stream testing".split(),
+}
+
+
+def test_the_top_of_the_package_is_small() -> None:
+    entries = [each.name for each in PACKAGE.iterdir() if each.name not in ("__pycache__", "py.typed")]
+    assert len(entries) <= 17, sorted(entries)
+
+
+def test_no_file_name_occurs_twice() -> None:
+    names = Counter(file.name for file in PACKAGE.rglob("*.py") if file.name != "__init__.py")
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_class_name_occurs_twice() -> None:
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in PACKAGE.rglob("*.py")]
+    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_submodule_hides_a_public_name() -> None:
+    """In a process of its own, in which nothing else was imported before."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from tests.test_house import check_public_names; check_public_names()"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def check_public_names() -> None:
+    """Import every submodule, then look at what the public names are."""
+    for module in pkgutil.walk_packages(tclose.__path__, "tclose."):
+        importlib.import_module(module.name)
+    for kind, names in PUBLIC.items():
+        for name in names:
+            found = getattr(tclose, name)
+            is_so = {
+                "function": inspect.isfunction(found),
+                "class": inspect.isclass(found),
+                "module": isinstance(found, ModuleType),
+            }
+            assert is_so[kind], f"tclose.{name} is no {kind} but {found!r}"
+
+
+def test_all_public_names_are_told() -> None:
+    told = {name for names in PUBLIC.values() for name in names}
+    assert set(tclose.__all__) - {"__version__"} == told
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
+def test_every_name_on_a_page_is_there(page: Path) -> None:
+    text = re.sub(r"`tclose\[\w+\]`|'tclose\[\w+\]'", "", page.read_text(encoding="utf-8"))
+    for name in sorted(set(re.findall(r"\btclose((?:\.[A-Za-z_]\w*)+)", text))):
+        parts = name.strip(".").split(".")
+        if parts[-1] in ("csv", "toml", "html", "py"):
+            continue
+        found: object = tclose
+        for place, part in enumerate(parts):
+            if not hasattr(found, part):
+                importlib.import_module("tclose." + ".".join(parts[: place + 1]))
+            found = getattr(found, part)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
+def test_every_file_on_a_page_is_there(page: Path) -> None:
+    """Paths of the project in backquotes, and targets of links."""
+    text = page.read_text(encoding="utf-8")
+    links = [target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target]
+    assert [each for each in links if each and not (page.parent / each).exists()] == []
+    named = re.findall(r"`((?:src|tests|docs|benchmarks|algorithms|kernels|table|release|verification)/[\w./]+)`", text)
+    roots = (ROOT, PACKAGE)
+    assert [each for each in named if "mine" not in each and not any((root / each).exists() for root in roots)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
+def test_every_table_has_as_many_cells_in_each_line(page: Path) -> None:
+    fenced, cells = False, None
+    for number, line in enumerate(page.read_text(encoding="utf-8").split("\n"), 1):
+        fenced ^= line.startswith("```")
+        if fenced or not line.startswith("|"):
+            cells = None
+            continue
+        count = len(re.sub(r"\\\||`[^`]*`", "", line).strip().strip("|").split("|"))
+        assert cells in (None, count), f"{page.name}, line {number}: {count} cells and not {cells}"
+        cells = count
