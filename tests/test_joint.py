@@ -153,7 +153,7 @@ def test_missing_values_follow_their_columns() -> None:
     frame = pl.DataFrame({"age": range(3), "ill": ["flu", None, "flu"], "days": ["0", "0", None]})
     table = encode(read(frame), Schema.from_dict(keys(missing="category")))
     form = table.domains[2].form
-    assert isinstance(form, tclose.distances.Product)
+    assert isinstance(form, tclose.distances.Transport)
     places = table.codes[2]
     ground = form.costs[np.ix_(places, places)]
     assert [Fraction(int(cost), form.denominator) for cost in ground[0]] == [0, Fraction(1, 2), Fraction(1, 2)]

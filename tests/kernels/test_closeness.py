@@ -11,9 +11,9 @@ import pytest
 
 import tclose
 from tclose.algorithms.requirement import Attribute, Requirement
-from tclose.distances import Equal, Form, Hierarchical, Line, Matrix, Numeric, Ordered, Product, Tree
+from tclose.distances import Equal, Form, Hierarchical, Line, Matrix, Numeric, Ordered, Transport, Tree
 from tclose.kernels import closeness
-from tclose.kernels.closeness import ASK, NO, OTHER, PRODUCT, YES
+from tclose.kernels.closeness import ASK, NO, OTHER, TRANSPORT, YES
 from tclose.schema.columns import Diversity
 from tclose.schema.hierarchy import Hierarchy
 from tclose.table.encode import Domain
@@ -112,7 +112,7 @@ def test_a_product_agrees_with_fractions(compiled: bool, monkeypatch: pytest.Mon
         forms = [random_form(rng), random_form(rng)]
         assert not any(isinstance(form, Matrix) for form in forms)
         cells = np.argwhere(np.ones([form.size for form in forms]))
-        form = Product.of(forms, rng.permutation(cells)[: int(rng.integers(1, 15))])  # type: ignore[arg-type]
+        form = Transport.of(forms, rng.permutation(cells)[: int(rng.integers(1, 15))])  # type: ignore[arg-type]
         codes = rng.integers(0, form.size, int(rng.integers(1, 40))).astype(np.int32)
         chosen = rng.choice(codes, int(rng.integers(1, len(codes) + 1)), replace=False)
         reference = np.bincount(codes, minlength=form.size).astype(np.int64)
@@ -120,10 +120,10 @@ def test_a_product_agrees_with_fractions(compiled: bool, monkeypatch: pytest.Mon
         for t in (Fraction(int(rng.integers(0, 21)), 20), distance, max(distance - Fraction(1, 10**6), Fraction(0))):
             attribute = Attribute(Domain("x", form, False), reference, t, None)
             requirement = Requirement(1, (attribute,), len(codes))
-            assert attribute.kernel_form == (PRODUCT if t.denominator <= 2**31 else OTHER)
+            assert attribute.kernel_form == (TRANSPORT if t.denominator <= 2**31 else OTHER)
             scratch = requirement.scratch()
             verdict = closeness.holds(chosen[:, None], 0, 0, len(chosen), -1, 0, True, requirement.rules(), scratch)
-            if attribute.kernel_form == PRODUCT:
+            if attribute.kernel_form == TRANSPORT:
                 assert verdict == (YES if distance <= t else NO)
                 verdicts.append(verdict)
             assert not scratch.counts.any()
@@ -132,7 +132,7 @@ def test_a_product_agrees_with_fractions(compiled: bool, monkeypatch: pytest.Mon
 
 
 def test_a_product_beyond_64_bits_is_asked_about() -> None:
-    form = Product(np.array([[0, 2**45], [2**45, 0]]), 2**45)
+    form = Transport(np.array([[0, 2**45], [2**45, 0]]), 2**45)
     attribute = Attribute(Domain("x", form, False), np.array([2**9, 2**9]), Fraction(1, 2), None)
     requirement = Requirement(1, (attribute,), 2**10)
     for size, verdict in ((2**6, YES), (2**8, ASK)):

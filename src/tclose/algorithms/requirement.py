@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Line, Matrix, Product, Tree
+from tclose.distances import Line, Transport, Tree
 from tclose.errors import InfeasibleError
 from tclose.schema.columns import Diversity
 from tclose.schema.schema import Schema
@@ -47,21 +47,21 @@ class Attribute:
     @property
     def kernel_form(self) -> int:
         """How the kernels see it: some they leave to `holds`."""
-        from tclose.kernels.closeness import LINE, NONE, OTHER, PRODUCT, TREE
+        from tclose.kernels.closeness import LINE, NONE, OTHER, TRANSPORT, TREE
 
         asked = self.l or Diversity()
         fractions = [self.t, asked.frequency, asked.recursive[0] if asked.recursive else None]
         sizes = [max(number.as_integer_ratio()) for number in fractions if number is not None]
-        if max(sizes, default=0) > LARGEST or (self.t is not None and isinstance(self.domain.form, Matrix)):
+        if max(sizes, default=0) > LARGEST:
             return OTHER
-        forms = {Line: LINE, Tree: TREE, Product: PRODUCT}
+        forms = {Line: LINE, Tree: TREE, Transport: TRANSPORT}
         return NONE if self.t is None else forms[type(self.domain.form)]
 
-    def distance(self, counts: Integers) -> Fraction | float:
+    def distance(self, counts: Integers) -> Fraction:
         """The distance of a class from the reference, straight from the definition."""
         if np.array_equal(counts, self.reference):
             return Fraction(0)
-        if isinstance(self.domain.form, Product):
+        if isinstance(self.domain.form, Transport):
             return self.domain.form.distance(counts, self.reference)
         n, s = int(self.reference.sum()), int(counts.sum())
         return self.domain.form.emd(
@@ -106,11 +106,11 @@ class Requirement:
     def pace(self) -> int:
         """What a kernel's budget of row visits is to be divided by, so that it comes back in time.
 
-        A class of a joint takes as long as about a thousand visits.
+        A class of a matrix or a joint takes as long as about a thousand visits.
         """
-        from tclose.kernels.closeness import PRODUCT
+        from tclose.kernels.closeness import TRANSPORT
 
-        return 1000 if any(attribute.kernel_form == PRODUCT for attribute in self.attributes) else 1
+        return 1000 if any(attribute.kernel_form == TRANSPORT for attribute in self.attributes) else 1
 
     def holds(self, codes: Sequence[NDArray[np.int32]]) -> bool:
         """Whether a class is close and diverse; `codes` are those of its rows, an array for each attribute.
@@ -182,9 +182,9 @@ class Requirement:
             for column, part in _parts(attribute, row):
                 row[column] = sum(map(len, data))
                 data.append(part)
-        joints = np.flatnonzero(table[:, columns.FORM] == columns.PRODUCT)
+        carried = np.flatnonzero(table[:, columns.FORM] == columns.TRANSPORT)
         return columns.Rules(
-            self.n, table, entropy, np.concatenate(data, dtype=np.int64), joints if len(joints) else None
+            self.n, table, entropy, np.concatenate(data, dtype=np.int64), carried if len(carried) else None
         )
 
     def scratch(self) -> Scratch:
@@ -232,9 +232,7 @@ def _parts(attribute: Attribute, row: Integers) -> list[tuple[int, NDArray[Any]]
         area = np.concatenate([[0], np.cumsum(np.diff(form.positions) * below[:-1])])
         row[columns.DENOMINATOR] = form.span
         return [(columns.POSITION, form.positions), (columns.BELOW, below), (columns.AREA, area)]
-    if isinstance(form, Matrix):
-        return []
-    if isinstance(form, Product):
+    if isinstance(form, Transport):
         row[columns.DENOMINATOR] = form.denominator
         return [(columns.WEIGHT, form.costs.ravel()), (columns.MASS, reference), (columns.POSITION, form.pairs.ravel())]
     mass = np.zeros(len(form.parents), np.int64)

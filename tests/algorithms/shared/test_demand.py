@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.algorithms.shared.demand import MOST_VALUES, Softened, decidable, soften
-from tclose.distances import Form, Line, Matrix, Product, Tree
+from tclose.distances import Form, Line, Matrix, Transport, Tree
 from tclose.kernels import soft as kernels
-from tclose.kernels.closeness import OTHER, PRODUCT
+from tclose.kernels.closeness import OTHER, TRANSPORT
 from tclose.schema.columns import Diversity
 from tclose.schema.hierarchy import Hierarchy
 from tclose.table.encode import Domain
@@ -233,11 +233,11 @@ def test_a_matrix_becomes_a_tree_that_is_never_nearer() -> None:
             assert requirement.attributes[0].holds(drawn) or not attribute.holds(drawn)
 
 
-def random_product(random: Random) -> Product:
+def random_product(random: Random) -> Transport:
     forms = [random_form(random), random_form(random)]
     cells = np.argwhere(np.ones([form.size for form in forms]))
     chosen = random.sample(range(len(cells)), min(len(cells), random.randint(1, 12)))
-    return Product.of([form for form in forms if not isinstance(form, Product | Matrix)], cells[chosen])
+    return Transport.of([form for form in forms if not isinstance(form, Transport | Matrix)], cells[chosen])
 
 
 def test_a_joint_stays_itself_and_is_steered_by_a_tree() -> None:
@@ -247,7 +247,7 @@ def test_a_joint_stays_itself_and_is_steered_by_a_tree() -> None:
         reference = [random.choice([1, 3, 8]) for _ in range(form.size)]
         requirement = Requirement(1, (asked(form, reference, Fraction(1, 4)),), sum(reference))
         strict = decidable(requirement)
-        assert strict.attributes[0].kernel_form == PRODUCT
+        assert strict.attributes[0].kernel_form == TRANSPORT
         assert strict.attributes[0].domain.form is form
         softened = soften(strict)
         check_values(strict, softened)
@@ -264,12 +264,12 @@ def test_a_joint_stays_itself_and_is_steered_by_a_tree() -> None:
 def test_a_joint_too_fine_for_the_kernels_becomes_stricter() -> None:
     fine = 2**40
     line = Line(np.array([0, fine // 3, fine]), fine)
-    form = Product.of([line, Line(np.arange(2), 1)], np.array([[0, 0], [1, 1], [2, 0], [1, 0]]))
+    form = Transport.of([line, Line(np.arange(2), 1)], np.array([[0, 0], [1, 1], [2, 0], [1, 0]]))
     reference = [40_000, 30_000, 20_000, 10_000]
     requirement = Requirement(1, (asked(form, reference, Fraction(1, 5)),), 100_000)
     (attribute,) = decidable(requirement).attributes
     strict = attribute.domain.form
-    assert isinstance(strict, Product)
+    assert isinstance(strict, Transport)
     assert requirement.n**2 * strict.denominator < 2**62
     for counts in ([5, 1, 1, 1], [1, 5, 2, 1], [400, 300, 200, 101]):
         near, far = (each.distance(np.array(counts), np.array(reference)) for each in (form, strict))

@@ -19,7 +19,6 @@ from tclose.algorithms import Algorithm
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.starts import or_start
-from tclose.distances import Product
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError, TcloseError, VerificationError
 from tclose.evaluation.attacks.attacked_values import by_value
 from tclose.evaluation.attacks.definetti import Learner, definetti, unlearned
@@ -236,7 +235,7 @@ class Ground:
         }
         reached = {}
         for name, (domain, codes) in parts.items():
-            if not isinstance(domain.form, Product):
+            if not domain.is_joint:
                 reached[name] = float(class_distances(domain.form, Tally.of(labels, codes, domain.size)).largest())
         for joint in self.schema.joint:
             found = joint_distances(joint, [parts[column] for column in joint.columns], labels)
