@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 import tclose
 from tclose.errors import VerificationError
 from tclose.schema.schema import Schema
-from tclose.table import joint_distances as metric
-from tclose.table.joint_distances import Proposal, least_work
+from tclose.table import least_work as metric
+from tclose.table.least_work import Proposal, least_work
 from tclose.table.source import read
 from tclose.verification.verify import verify
 from tests.oracles.joint import by_all_ways, joint_distance
