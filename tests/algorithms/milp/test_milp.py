@@ -44,6 +44,9 @@ ORDER = ["low", "mid", "high"]
 TREE = {"lung": ["low", "mid"], "skin": ["high"]}
 PATHS = [("low", "lung", "*"), ("mid", "lung", "*"), ("high", "skin", "*")]
 COSTS: dict[str, Any] = {"values": ORDER, "costs": [[0, 0.25, 1], [0.25, 0, 0.875], [1, 0.875, 0]]}
+BETWEEN = {
+    (a, b): cost for a, row in zip(ORDER, COSTS["costs"], strict=True) for b, cost in zip(ORDER, row, strict=True)
+}
 KINDS = ("equal", "ordered", "numeric", "hierarchical", "matrix")
 
 
@@ -97,14 +100,11 @@ def random_case(seed: int, kinds: Sequence[str] = KINDS, most: int = 7) -> Case:
             "matrix": {"matrix": COSTS},
             "equal": {},
         }
-        told = {"distance": each, "order": ORDER, "range": (0, 4), "paths": PATHS}
+        told = {"distance": each, "order": ORDER, "range": (0, 4), "paths": PATHS, "costs": BETWEEN}
         specs[f"s{place}"] = (spec | extras[each], told)
         columns.append(values)
         domains.append(names)
-        if each == "matrix":
-            grounds.append([[Fraction(cost) for cost in row] for row in COSTS["costs"]])
-        else:
-            grounds.append([[value_distance(a, b, told) for b in names] for a in names])
+        grounds.append([[value_distance(a, b, told) for b in names] for a in names])
         ts.append(t)
     frame = {f"q{i}": [row[i] for row in cells] for i in range(m)} | {f"s{i}": each for i, each in enumerate(columns)}
     keys: dict[str, Any] = {
