@@ -197,6 +197,15 @@ def test_sums_beyond_64_bits() -> None:
     assert least_work(costs, surplus) == 2**109
 
 
+def test_costs_whose_sum_is_beyond_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slow solver must not add up costs in 64 bits."""
+    costs = np.full((200, 200), 2**50 - 1) * (1 - np.eye(200, dtype=np.int64))
+    surplus = np.zeros(200, np.int64)
+    surplus[[0, 1, 2, 3]] = 3, 1, -2, -2
+    monkeypatch.setattr(metric, "_proved", lambda *_: None)
+    assert least_work(costs, surplus) == 4 * (2**50 - 1)
+
+
 def test_the_worst_classes_of_a_joint_are_told() -> None:
     rows = random_rows(Random(3), 5, 8)
     columns = ["ill", "grade"]
