@@ -11,13 +11,13 @@ from typing import Any
 import polars as pl
 
 from tclose.schema.schema import Schema
+from tests.oracles.sabre import exact_transport
 
 TREE = {"u": ["a", "b"], "v": {"w": ["c", "d"], "e": []}, "f": []}
 ILLS = {"lung": ["flu", "cold"], "skin": {"mild": ["rash"], "bad": ["burn", "sore"]}}
 LEAVES = ["flu", "cold", "rash", "burn", "sore"]
 KINDS = ("numeric", "stepped", "flat", "tree", "date", "text", "digits")
 DISTANCES = ("equal", "ordered", "ranks", "numeric", "hierarchical", "matrix")
-EXACT = ("equal", "ordered", "ranks", "numeric", "hierarchical")
 DEMANDS = ("k", "t", "t", "two", "three", "joint", "l", "frequency", "t and l")
 RECODES = ("suppress", "generalize")
 
@@ -43,14 +43,51 @@ def small_table(
         columns[f"q{place}"], quasi[f"q{place}"] = _with_gaps(values, missing, random), keys
     demand = random.choice(demands)
     for place in range({"k": 0, "two": 2, "three": 3, "joint": 2}.get(demand, 1)):
-        distance = random.choice(EXACT if demand == "joint" else DISTANCES)
+        distance = random.choice(DISTANCES)
         values, keys = _sensitive(distance, n, random)
         gaps = missing if missing == "drop" or distance not in ("numeric", "matrix") else None
         columns[f"s{place}"] = _with_gaps(values, gaps, random)
-        sensitive[f"s{place}"] = keys | _asked(demand, distance, n, random)
+        sensitive[f"s{place}"] = keys | _asked(demand, n, random)
     joint = {"both": {"columns": ["s0", "s1"], "t": _threshold(n, random)}} if demand == "joint" else {}
     keys = {"k": random.choice([1, 1, 2, 2, 3]), "recode": recode, "quasi": quasi, "sensitive": sensitive}
     keys |= {"joint": joint} | ({"missing": missing} if missing else {})
+    return pl.DataFrame(columns), Schema.from_dict(keys)
+
+
+def matrix_table(seed: int, joint: bool = False) -> tuple[pl.DataFrame, Schema]:
+    """A table of 3 to 7 rows with a matrix, alone or in a joint, and a t at which some class lies exactly."""
+    random = Random(seed)
+    n, m = random.randint(3, 7), random.randint(2, 4)
+    quasi = {f"q{place}": random.choices("abcd"[: random.randint(2, 4)], k=n) for place in range(random.randint(1, 2))}
+    under = random.choice([10, 12, 7])
+    costs = [[Fraction(0)] * m for _ in range(m)]
+    for i in range(m):
+        for j in range(i):
+            costs[i][j] = costs[j][i] = Fraction(random.randint(-(-under // 2), under), under)
+    costs[0][1] = costs[1][0] = Fraction(1)
+    values, others = ([random.randrange(m) for _ in range(n)] for _ in range(2))
+    # A joint binds the matrix to a column whose values are all 1 apart.
+    rows: list[tuple[int, ...]] = list(zip(values, others, strict=True)) if joint else [(value,) for value in values]
+    grounds: list[list[list[Fraction]]] = [costs, [[Fraction(int(i != j)) for j in range(m)] for i in range(m)]]
+    cells = sorted(set(rows))
+    ground = [
+        [sum((grounds[p][a[p]][b[p]] for p in range(len(a))), Fraction(0)) / len(a) for b in cells] for a in cells
+    ]
+    members = random.sample(range(n), random.randint(1, n - 1))
+    counts = [[[rows[row] for row in some].count(cell) for cell in cells] for some in (members, range(n))]
+    t = exact_transport(counts[0], counts[1], ground)
+    names = [LEAVES[value] for value in range(m)]
+    matrix = {"values": names, "costs": costs}
+    sensitive: dict[str, Any] = {"s": {"distance": "matrix", "matrix": matrix} | ({} if joint else {"t": t})}
+    columns = quasi | {"s": [names[value] for value in values]}
+    if joint:
+        sensitive["o"], columns["o"] = {"distance": "equal"}, [names[value] for value in others]
+    keys = {
+        "k": random.choice([1, 1, 2]),
+        "recode": "suppress",
+        "quasi": {name: {"kind": "categorical"} for name in quasi},
+    }
+    keys |= {"sensitive": sensitive, "joint": {"both": {"columns": ["s", "o"], "t": t}} if joint else {}}
     return pl.DataFrame(columns), Schema.from_dict(keys)
 
 
@@ -98,13 +135,10 @@ def _metric(random: Random) -> list[list[float]]:
     return costs
 
 
-def _asked(demand: str, distance: str, n: int, random: Random) -> dict[str, Any]:
+def _asked(demand: str, n: int, random: Random) -> dict[str, Any]:
     asked: dict[str, Any] = {}
     if demand in ("t", "two", "three", "t and l"):
-        # A matrix is not exact: what lies at t exactly is refused, so nothing may lie there.
-        asked["t"] = (
-            Fraction(random.randint(1, 9) * 1000 + 137, 10007) if distance == "matrix" else _threshold(n, random)
-        )
+        asked["t"] = _threshold(n, random)
     if demand in ("l", "t and l"):
         asked["l"] = random.choice(
             [{"distinct": 2}, {"entropy": "3/2"}, {"frequency": "3/2"}, {"recursive": {"c": 2, "l": 2}}]

@@ -22,15 +22,46 @@ PACKAGE = ROOT / "src" / "tclose"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 PUBLIC = {  # DESIGN, *Public interface*, and what the pages add to it
-    "function": "anonymize assess attack compare emd gap methods moves report_html suggest utility verify".split(),
-    "class": [
-        *"Attacks Comparison Hierarchy Release Schema Suggestion Verdict".split(),
-        *"Clusters Exact Fragments FragmentsStrict Incognito KApprox Microaggregation Milp Mondrian PCA".split(),
-        *"SabreAK SabreKNN Tight TwoDiversity".split(),
-        *"HighLossWarning InferredSchemaWarning InfeasibleError MeasureError MissingExtraError SchemaError".split(),
-        *"SizeError TableError TcloseError VerificationError".split(),
+    "function": [
+        "anonymize",
+        "assess",
+        "attack",
+        "compare",
+        "emd",
+        "gap",
+        "methods",
+        "moves",
+        "report_html",
+        "suggest",
+        "utility",
+        "verify",
     ],
-    "module": "datasets distances pages stream testing".split(),
+    "class": [
+        *["Attacks", "Comparison", "Hierarchy", "Release", "Schema", "Suggestion", "Verdict"],
+        *[
+            "Clusters",
+            "Exact",
+            "Fragments",
+            "FragmentsStrict",
+            "Incognito",
+            "KApprox",
+            "Microaggregation",
+            "Milp",
+            "Mondrian",
+            "PCA",
+        ],
+        *["SabreAK", "SabreKNN", "Tight", "TwoDiversity"],
+        *[
+            "HighLossWarning",
+            "InferredSchemaWarning",
+            "InfeasibleError",
+            "MeasureError",
+            "MissingExtraError",
+            "SchemaError",
+        ],
+        *["SizeError", "TableError", "TcloseError", "VerificationError"],
+    ],
+    "module": ["datasets", "distances", "pages", "stream", "testing"],
 }
 
 

@@ -31,7 +31,7 @@ SPECS: list[dict[str, Any]] = [
     {"distance": "hierarchical", "paths": [("flu", "lung", "*"), ("cold", "lung", "*"), ("rash", "skin", "*")]},
     {"distance": "ordered", "order": ["0", "1", "2", "3"]},
 ]
-MATRIX = {"values": ["a", "b"], "costs": [[0, 1], [1, 0]]}
+MATRIX: dict[str, Any] = {"values": ["flu", "cold", "rash"], "costs": [[0, "1/3", 0.9], ["1/3", 0, 1], [0.9, 1, 0]]}
 
 
 def keys(**changes: Any) -> dict[str, Any]:
@@ -95,11 +95,6 @@ WRONG: list[tuple[str, dict[str, Any], list[str]]] = [
         keys(quasi={"age": {"kind": "numeric", "publish": "bounds"}}, joint={"age_low": joint()["joint"]["stay"]}),
         ["[joint.age_low]", "Rename it"],
     ),
-    (
-        "a matrix",
-        keys(sensitive=keys()["sensitive"] | {"ill": {"distance": "matrix", "matrix": MATRIX}}),
-        ["[joint.stay]", "'ill' has distance matrix", "not exact"],
-    ),
 ]
 
 
@@ -153,7 +148,7 @@ def test_missing_values_follow_their_columns() -> None:
     frame = pl.DataFrame({"age": range(3), "ill": ["flu", None, "flu"], "days": ["0", "0", None]})
     table = encode(read(frame), Schema.from_dict(keys(missing="category")))
     form = table.domains[2].form
-    assert isinstance(form, tclose.distances.Product)
+    assert isinstance(form, tclose.distances.Transport)
     places = table.codes[2]
     ground = form.costs[np.ix_(places, places)]
     assert [Fraction(int(cost), form.denominator) for cost in ground[0]] == [0, Fraction(1, 2), Fraction(1, 2)]
@@ -218,6 +213,44 @@ def test_every_method_keeps_a_joint(name: str, t: str) -> None:
         found.append(joint_distance(members, table, SPECS))
     assert max(found) == release.measured.t["stay"] <= Fraction(t)
     assert release.measured.classes > 1 or name in ("incognito", "sabre-knn", "sabre-ak")
+
+
+GENERALIZING = [name for name in REGISTRY if "generalize" in REGISTRY[name].capabilities.recodings]
+
+
+@pytest.mark.parametrize("name", [name for name in GENERALIZING if "joint" in REGISTRY[name].capabilities.distances])
+def test_every_method_keeps_a_joint_with_a_matrix(name: str) -> None:
+    method = find(name, {"effort": "fast"} if name == "tight" else {})
+    sensitive = keys()["sensitive"] | {"ill": {"distance": "matrix", "matrix": MATRIX, "t": 0.4}}
+    schema = Schema.from_dict(keys(sensitive=sensitive))
+    frame = patients(14 if method.capabilities.small_only else 150)
+    release = tclose.anonymize(frame, schema, method=method, seed=1, allow_single_class=True)
+    table = [(ill, days) for _, ill, days in frame.iter_rows()]
+    costs = {
+        (a, b): Fraction(str(cost)) for a, row in zip(MATRIX["values"], MATRIX["costs"], strict=True)
+        for b, cost in zip(MATRIX["values"], row, strict=True)
+    }  # fmt: skip
+    specs = [{"distance": "matrix", "costs": costs}, SPECS[1]]
+    found, alone = [], []
+    for label in np.unique(release.classes):
+        members = [table[row] for row in np.flatnonzero(release.classes == label)]
+        found.append(joint_distance(members, table, specs))
+        alone.append(joint_distance([row[:1] for row in members], [row[:1] for row in table], specs[:1]))
+    assert max(found) == release.measured.t["stay"] <= Fraction(1, 4)
+    assert max(alone) == release.measured.t["ill"] <= Fraction(2, 5)
+
+
+def test_a_matrix_too_fine_for_a_joint_is_refused() -> None:
+    frame = pl.DataFrame({"age": [1, 1], "ill": ["a", "b"], "days": [0, 2**29 - 3]})
+    fine = {"values": ["a", "b", "c"], "costs": [[0, "0.999999999999", 1], ["0.999999999999", 0, 1], [1, 1, 0]]}
+    given = keys(
+        k=2,
+        quasi={"age": {"kind": "numeric"}},
+        sensitive={"ill": {"distance": "matrix", "matrix": fine}, "days": {"distance": "numeric"}},
+    )
+    for action in (tclose.assess, tclose.anonymize):
+        with pytest.raises(TableError, match=r"\[joint.stay\].*denominators of its matrices.*together.*Round them"):
+            action(frame, Schema.from_dict(given))
 
 
 def test_a_joint_binds_where_its_columns_do_not() -> None:

@@ -26,7 +26,7 @@ from tclose.testing import run
 from tests.oracles.hard_problems import least_cut, most_disjoint
 from tests.oracles.optimal_partition import Problem, optimum_by_subsets, optimum_of_all
 from tests.seeds import for_seeds
-from tests.small_tables import small_table, starred_table
+from tests.small_tables import matrix_table, small_table, starred_table
 
 QUICK, MANY = 80, 2000
 NAMES = ("exact", "milp", "two-diversity")
@@ -166,6 +166,50 @@ def test_exact_and_milp_and_trying_everything_agree(seed: int) -> None:
 @for_seeds(MANY, at_a_time=100)
 def test_exact_and_milp_and_trying_everything_agree_on_many(seed: int) -> None:
     check_all_three(QUICK + seed)
+
+
+# A matrix, where classes lie exactly at t
+
+
+def check_bounds(frame: pl.DataFrame, schema: Schema) -> None:
+    """Both methods find the optimum, and say so."""
+    problem, table = Problem.of(frame, schema), encode(read(frame), schema)
+    least = optimum_by_subsets(problem)
+    assert least is not None
+    for name in ("exact", "milp"):
+        found = run(find(name), table, Requirement.of(schema, table))
+        assert problem.total(found.labels.tolist()) == least, name
+        assert found.facts["optimal"], name
+        assert found.facts["loss_at_least"] == pytest.approx(float(problem.loss(least)), abs=1e-12), name
+
+
+def test_a_matrix_at_equality() -> None:
+    """Two classes lie at 1/14 exactly; both methods once claimed 5/7 to be the least loss."""
+    costs = [[0, 0.25, 1], [0.25, 0, 0.875], [1, 0.875, 0]]
+    ill = {"distance": "matrix", "matrix": {"values": ["x", "y", "z"], "costs": costs}, "t": "1/14"}
+    schema = Schema.from_dict(
+        {"k": 2, "recode": "suppress", "quasi": {"q": {"kind": "categorical"}}, "sensitive": {"ill": ill}}
+    )
+    frame = pl.DataFrame({"q": list("ddbccab"), "ill": list("xxxxyxy")})
+    problem = Problem.of(frame, schema)
+    assert optimum_by_subsets(problem) == optimum_of_all(problem) == 3
+    check_bounds(frame, schema)
+
+
+@for_seeds(150, at_a_time=50)
+def test_a_matrix_at_distances_that_occur(seed: int) -> None:
+    check_bounds(*matrix_table(seed))
+
+
+@for_seeds(75, at_a_time=25)
+def test_a_joint_with_a_matrix_at_distances_that_occur(seed: int) -> None:
+    check_bounds(*matrix_table(10_000 + seed, joint=True))
+
+
+@pytest.mark.slow
+@for_seeds(1500, at_a_time=100)
+def test_a_matrix_at_distances_that_occur_on_many(seed: int) -> None:
+    check_bounds(*matrix_table(20_000 + seed, joint=seed % 3 == 0))
 
 
 def test_starred_tables_ask_for_everything() -> None:

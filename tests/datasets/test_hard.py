@@ -151,6 +151,16 @@ def test_theorem_7_on_nine_rows(distance: str) -> None:
     assert optimum(made) == made.optimum == 0
 
 
+def test_theorem_7_by_a_matrix_asks_exactly_t() -> None:
+    """A class of one row of each set lies at t; the least less would refuse it."""
+    made = hard.matching_padded([(0, 0, 0), (1, 1, 1)], 2, Fraction(2, 5), 2)
+    asked = made.schema.sensitive[0]
+    assert asked.t == Fraction(2, 5)
+    closer = replace(made.schema, sensitive=(replace(asked, t=asked.t - Fraction(1, 10**9)),))
+    assert Problem.of(made.frame, made.schema).allowed((0, 2, 4))
+    assert not Problem.of(made.frame, closer).allowed((0, 2, 4))
+
+
 def test_theorem_7_by_a_joint_asks_exactly_t() -> None:
     """A class of one row of each set lies at 2t/3; the least less would refuse it."""
     made = hard.matching_padded([(0, 0, 0), (1, 1, 1)], 2, Fraction(2, 5), 2, "joint")

@@ -12,9 +12,9 @@ import pytest
 import tclose
 from tclose.algorithms.packing import form_of, rules_of, scratch_of
 from tclose.algorithms.requirement import Attribute, Requirement
-from tclose.distances import Equal, Form, Hierarchical, Line, Matrix, Numeric, Ordered, Product, Tree
+from tclose.distances import Equal, Form, Hierarchical, Line, Numeric, Ordered, Transport, Tree
 from tclose.kernels import closeness
-from tclose.kernels.closeness import ASK, NO, OTHER, PRODUCT, YES
+from tclose.kernels.closeness import ASK, NO, OTHER, TRANSPORT, YES
 from tclose.schema.columns import Diversity
 from tclose.schema.hierarchy import Hierarchy
 from tclose.table.encode import Domain
@@ -102,18 +102,17 @@ def test_terms_give_the_distance(form: Line | Tree) -> None:
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_a_product_agrees_with_fractions(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transport_agrees_with_fractions(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also right at t and a hair beside it."""
     rng = np.random.default_rng(5)
     if not compiled:
-        for name in ("count_side", "diverse", "product_within", "carry", "match_near", "judge", "holds"):
+        for name in ("count_side", "diverse", "transport_within", "carry", "match_near", "judge", "holds"):
             monkeypatch.setattr(closeness, name, getattr(closeness, name).py_func)
     verdicts = []
     for _ in range(600 if compiled else 120):
         forms = [random_form(rng), random_form(rng)]
-        assert not any(isinstance(form, Matrix) for form in forms)
         cells = np.argwhere(np.ones([form.size for form in forms]))
-        form = Product.of(forms, rng.permutation(cells)[: int(rng.integers(1, 15))])  # type: ignore[arg-type]
+        form = Transport.of(forms, rng.permutation(cells)[: int(rng.integers(1, 15))])
         codes = rng.integers(0, form.size, int(rng.integers(1, 40))).astype(np.int32)
         chosen = rng.choice(codes, int(rng.integers(1, len(codes) + 1)), replace=False)
         reference = np.bincount(codes, minlength=form.size).astype(np.int64)
@@ -121,10 +120,10 @@ def test_a_product_agrees_with_fractions(compiled: bool, monkeypatch: pytest.Mon
         for t in (Fraction(int(rng.integers(0, 21)), 20), distance, max(distance - Fraction(1, 10**6), Fraction(0))):
             attribute = Attribute(Domain("x", form, False), reference, t, None)
             requirement = Requirement(1, (attribute,), len(codes))
-            assert form_of(attribute) == (PRODUCT if t.denominator <= 2**31 else OTHER)
+            assert form_of(attribute) == (TRANSPORT if t.denominator <= 2**31 else OTHER)
             scratch = scratch_of(requirement)
             verdict = closeness.holds(chosen[:, None], 0, 0, len(chosen), -1, 0, True, rules_of(requirement), scratch)
-            if form_of(attribute) == PRODUCT:
+            if form_of(attribute) == TRANSPORT:
                 assert verdict == (YES if distance <= t else NO)
                 verdicts.append(verdict)
             assert not scratch.counts.any()
@@ -132,8 +131,8 @@ def test_a_product_agrees_with_fractions(compiled: bool, monkeypatch: pytest.Mon
     assert min(verdicts.count(NO), verdicts.count(YES)) > 30
 
 
-def test_a_product_beyond_64_bits_is_asked_about() -> None:
-    form = Product(np.array([[0, 2**45], [2**45, 0]]), 2**45)
+def test_transport_beyond_64_bits_is_asked_about() -> None:
+    form = Transport(np.array([[0, 2**45], [2**45, 0]]), 2**45)
     attribute = Attribute(Domain("x", form, False), np.array([2**9, 2**9]), Fraction(1, 2), None)
     requirement = Requirement(1, (attribute,), 2**10)
     for size, verdict in ((2**6, YES), (2**8, ASK)):

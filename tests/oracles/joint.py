@@ -22,6 +22,8 @@ def value_distance(left: str, right: str, spec: Mapping[str, Any]) -> Fraction:
         return Fraction(0)
     if spec["distance"] == "equal":
         return Fraction(1)
+    if spec["distance"] == "matrix":
+        return Fraction(spec["costs"][left, right])
     if spec["distance"] == "numeric":
         low, high = map(Fraction, spec["range"])
         return abs(Fraction(left) - Fraction(right)) / (high - low)

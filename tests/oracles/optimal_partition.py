@@ -191,7 +191,7 @@ class Domain:
         places = [m if each is None else place[str(each)] for each in cells]
         m += any_missing
         if sensitive.matrix is not None:
-            ground = [[Fraction(float(cost)) for cost in row] for row in sensitive.matrix.costs]
+            ground = [list(row) for row in sensitive.matrix.costs]
             return cls(places, ground, lambda p, q: exact_transport(p, q, ground))
         if sensitive.hierarchy is not None:
             paths = paths_of(sensitive.hierarchy)
@@ -231,7 +231,7 @@ class Domain:
 def _values(sensitive: Sensitive, present: list[Cell]) -> Sequence[Any]:
     """The domain in its order, for all distances but the numeric one."""
     if sensitive.matrix is not None:
-        return tuple(sensitive.matrix.values or ())
+        return sensitive.matrix.values
     if sensitive.hierarchy is not None:
         return [path[0] for path in paths_of(sensitive.hierarchy)]
     if sensitive.order is not None:

@@ -131,7 +131,7 @@ def test_distances_to_missing() -> None:
     ):
         texts = ["1", "2", ""] if keys["distance"] == "ordered" else ["a", "b", ""]
         form = table_of(texts, keys, "category").domains[0].form
-        assert (form.emd(point[0], last), form.emd(point[1], last)) == wanted
+        assert [form.emd(point[0], last), form.emd(point[1], last)] == [*wanted]
 
 
 @pytest.mark.parametrize("name", ["numeric", "range"])

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 import tclose
 from tclose.errors import VerificationError
 from tclose.schema.schema import Schema
-from tclose.table import joint_distances as metric
-from tclose.table.joint_distances import Proposal, least_work
+from tclose.table import least_work as metric
+from tclose.table.least_work import Proposal, least_work
 from tclose.table.source import read
 from tclose.verification.verify import verify
 from tests.oracles.joint import by_all_ways, joint_distance
@@ -195,6 +195,15 @@ def test_sums_beyond_64_bits() -> None:
     costs = np.array([[0, 2**49], [2**49, 0]])
     surplus = np.array([2**60, -(2**60)])
     assert least_work(costs, surplus) == 2**109
+
+
+def test_costs_whose_sum_is_beyond_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slow solver must not add up costs in 64 bits."""
+    costs = np.full((200, 200), 2**50 - 1) * (1 - np.eye(200, dtype=np.int64))
+    surplus = np.zeros(200, np.int64)
+    surplus[[0, 1, 2, 3]] = 3, 1, -2, -2
+    monkeypatch.setattr(metric, "_proved", lambda *_: None)
+    assert least_work(costs, surplus) == 4 * (2**50 - 1)
 
 
 def test_the_worst_classes_of_a_joint_are_told() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.requirement import Attribute, Requirement
-from tclose.distances import Line, Matrix, Product, Tree
+from tclose.distances import Line, Transport, Tree
 from tclose.schema.columns import Diversity
 from tclose.table.axes import SpanAxis, TreeAxis
 from tclose.table.encode import EncodedTable
@@ -30,20 +30,20 @@ def form_of(attribute: Attribute) -> int:
     asked = attribute.l or Diversity()
     fractions = [attribute.t, asked.frequency, asked.recursive[0] if asked.recursive else None]
     sizes = [max(number.as_integer_ratio()) for number in fractions if number is not None]
-    if max(sizes, default=0) > LARGEST or (attribute.t is not None and isinstance(attribute.domain.form, Matrix)):
+    if max(sizes, default=0) > LARGEST:
         return columns.OTHER
-    forms = {Line: columns.LINE, Tree: columns.TREE, Product: columns.PRODUCT}
+    forms = {Line: columns.LINE, Tree: columns.TREE, Transport: columns.TRANSPORT}
     return columns.NONE if attribute.t is None else forms[type(attribute.domain.form)]
 
 
 def pace_of(requirement: Requirement) -> int:
     """What a kernel's budget of row visits is to be divided by, so that it comes back in time.
 
-    A class of a joint takes as long as about a thousand visits.
+    A class of a matrix or a joint takes as long as about a thousand visits.
     """
     from tclose.kernels import closeness as columns
 
-    return 1000 if any(form_of(attribute) == columns.PRODUCT for attribute in requirement.attributes) else 1
+    return 1000 if any(form_of(attribute) == columns.TRANSPORT for attribute in requirement.attributes) else 1
 
 
 def rules_of(requirement: Requirement) -> Rules:
@@ -63,9 +63,9 @@ def rules_of(requirement: Requirement) -> Rules:
         for column, part in _parts(attribute, row):
             row[column] = sum(map(len, data))
             data.append(part)
-    joints = np.flatnonzero(table[:, columns.FORM] == columns.PRODUCT)
+    carried = np.flatnonzero(table[:, columns.FORM] == columns.TRANSPORT)
     return columns.Rules(
-        requirement.n, table, entropy, np.concatenate(data, dtype=np.int64), joints if len(joints) else None
+        requirement.n, table, entropy, np.concatenate(data, dtype=np.int64), carried if len(carried) else None
     )
 
 
@@ -101,9 +101,7 @@ def _parts(attribute: Attribute, row: Integers) -> list[tuple[int, NDArray[Any]]
         area = np.concatenate([[0], np.cumsum(np.diff(form.positions) * below[:-1])])
         row[columns.DENOMINATOR] = form.span
         return [(columns.POSITION, form.positions), (columns.BELOW, below), (columns.AREA, area)]
-    if isinstance(form, Matrix):
-        return []
-    if isinstance(form, Product):
+    if isinstance(form, Transport):
         row[columns.DENOMINATOR] = form.denominator
         return [(columns.WEIGHT, form.costs.ravel()), (columns.MASS, reference), (columns.POSITION, form.pairs.ravel())]
     mass = np.zeros(len(form.parents), np.int64)

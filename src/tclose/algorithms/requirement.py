@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Product
+from tclose.distances import Transport
 from tclose.errors import InfeasibleError
 from tclose.schema.columns import Diversity
 from tclose.schema.schema import Schema
@@ -38,11 +38,11 @@ class Attribute:
     t: Fraction | None
     l: Diversity | None  # noqa: E741
 
-    def distance(self, counts: Integers) -> Fraction | float:
+    def distance(self, counts: Integers) -> Fraction:
         """The distance of a class from the reference, straight from the definition."""
         if np.array_equal(counts, self.reference):
             return Fraction(0)
-        if isinstance(self.domain.form, Product):
+        if isinstance(self.domain.form, Transport):
             return self.domain.form.distance(counts, self.reference)
         n, s = int(self.reference.sum()), int(counts.sum())
         return self.domain.form.emd(

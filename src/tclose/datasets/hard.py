@@ -231,10 +231,9 @@ def matching_padded(
     other three as these are from each other. So many are added that a class of one row of each
     set is exactly t away; any fewer of them are at least (1 - 2t)/3 farther.
 
-    A distance given as a matrix is not exact and rejects in doubt, so the schema asks
-    t + (1 - 2t)/6, half the way to where the next classes are. With `distance="joint"` it asks
-    exactly: three columns say whether a row is of X, of Y, of Z. By the mean of their
-    distances two sets are 2/3 apart and the fourth value 1/3, so the joint asks 2t/3.
+    The distance is given as a matrix, or with `distance="joint"` as a joint: three columns say
+    whether a row is of X, of Y, of Z. By the mean of their distances two sets are 2/3 apart and the
+    fourth value 1/3, so the joint asks 2t/3.
 
     Parameters
     ----------
@@ -249,7 +248,7 @@ def matching_padded(
     --------
     >>> made = matching_padded([(0, 0, 0), (1, 1, 1), (0, 1, 1)], 2, Fraction(1, 3), disjoint=2)
     >>> made.frame.height, made.optimum, made.schema.sensitive[0].t
-    (18, 12, Fraction(7, 18))
+    (18, 12, Fraction(1, 3))
     """
     _check_triples(triples, n)
     _require(THIRD <= t < HALF, "t must be from 1/3 to below 1/2.")
@@ -261,7 +260,7 @@ def matching_padded(
         told = [pl.Series(SENSITIVE, values)]
         costs = [[0 if i == j else 0.5 if 3 in (i, j) else 1 for j in range(4)] for i in range(4)]
         matrix = {"values": [*SETS, CENTRE], "costs": costs}
-        sensitive = {SENSITIVE: {"distance": "matrix", "matrix": matrix, "t": t + (1 - 2 * t) / 6}}
+        sensitive = {SENSITIVE: {"distance": "matrix", "matrix": matrix, "t": t}}
     else:
         told = [pl.Series(f"in_{one}", [int(value == one) for value in values]) for one in SETS]
         sensitive = {column.name: {"distance": "numeric"} for column in told}

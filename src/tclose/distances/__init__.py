@@ -1,6 +1,6 @@
 """Ground distances between sensitive values, and the Earth Mover's Distance under each.
 
-Every exact distance of one attribute is a tree metric. Cut an edge e of the tree: P(e) and Q(e) are the
+Every distance of one attribute but a matrix is a tree metric. Cut an edge e of the tree: P(e) and Q(e) are the
 masses on its far side, and whatever they differ by must cross it, so
 
     EMD(P, Q) = sum over edges e of  weight(e) |P(e) - Q(e)|  /  denominator
@@ -8,8 +8,8 @@ masses on its far side, and whatever they differ by must cross it, so
 with integer weights. An order is a path (`Line`); equal distance is a star, and a hierarchy the
 tree itself (`Tree`). With class counts c over s rows and reference counts N over n rows this is
 the integer sum of weight |n c(e) - s N(e)| over n s denominator: nothing is rounded.
-Only `Product`, the mean of several attributes' distances, and `Matrix` have no such form. The first
-is a transport problem in integers, and exact too; the other is a float.
+A matrix, and the mean of several attributes' distances, have no such form: they are a transport problem
+in integers (`Transport`), and exact too.
 """
 
 from __future__ import annotations
@@ -26,21 +26,19 @@ from tclose.distances.line import Line
 from tclose.distances.matrix import Matrix
 from tclose.distances.numeric import Numeric
 from tclose.distances.ordered import Ordered
-from tclose.distances.product import Product
+from tclose.distances.transport_form import Transport
 from tclose.distances.tree import Tree
 
-__all__ = ["NAMES", "Distance", "Equal", "Form", "Hierarchical", "Line", "Matrix", "Numeric", "Ordered", "Product"]
+__all__ = ["Distance", "Equal", "Form", "Hierarchical", "Line", "Matrix", "Numeric", "Ordered", "Transport"]
 __all__ += ["Tree", "emd", "moves"]
 
 Distance = Equal | Ordered | Numeric | Hierarchical | Matrix
-Form = Line | Tree | Matrix | Product
+Form = Line | Tree | Transport
 Mass = int | float | Decimal | Fraction
 Masses = Sequence[Mass] | Mapping[Any, Mass]
 
-NAMES = ("equal", "ordered", "numeric", "hierarchical", "matrix")
 
-
-def emd(p: Masses, q: Masses, distance: str | Distance) -> Fraction | float:
+def emd(p: Masses, q: Masses, distance: str | Distance) -> Fraction:
     """The least work that turns one distribution into the other.
 
     Parameters
@@ -55,7 +53,7 @@ def emd(p: Masses, q: Masses, distance: str | Distance) -> Fraction | float:
     Returns
     -------
     :
-        Exact, but for a `Matrix`: there a float that is not below the true distance.
+        Exact.
 
     Examples
     --------
@@ -72,7 +70,7 @@ def moves(p: Masses, q: Masses, distance: str | Distance) -> list[tuple[Any, Any
     """One optimal transport plan from `p` to `q`: (from, to, mass), only what moves.
 
     The parameters are those of `emd`. Places are indices into the domain, or the values
-    where `p` and `q` are mappings. The masses of a `Matrix` plan are its floats as fractions.
+    where `p` and `q` are mappings.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Is this class close enough and diverse enough? Decided exactly, in integers.
 
 A class is a run of rows, or the side of a cut of one. Each sensitive attribute asks O(s) to
-count s rows, and O(s log m) (a line of m values) or O(s depth) (a tree) for the distance. A joint of
-several asks for a transport problem to be solved, of s and m places at most.
+count s rows, and O(s log m) (a line of m values) or O(s depth) (a tree) for the distance. A matrix and a
+joint of several ask for a transport problem to be solved, of s and m places at most.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tclose.kernels.sorting import sort_codes
 from tclose.kernels.transport import NEAR, carry, match_near
 
 NO, YES, ASK = 0, 1, 2
-NONE, LINE, TREE, OTHER, PRODUCT = 0, 1, 2, 3, 4  # FORM; OTHER the caller decides: a matrix, or very long fractions
+NONE, LINE, TREE, OTHER, TRANSPORT = 0, 1, 2, 3, 4  # FORM; OTHER the caller decides: very long fractions
 
 # Columns of the table of rules. t is T_OVER / T_UNDER; l asked is 0 where it is not.
 FORM, SIZE, T_OVER, T_UNDER, DENOMINATOR, DEPTH, TOTAL = range(7)
@@ -29,7 +29,7 @@ DISTINCT, FREQUENCY_OVER, FREQUENCY_UNDER, RECURSIVE_OVER, RECURSIVE_UNDER, RECU
 # each, and the sum over earlier values of (next position - position) rows; and for a tree: the
 # weight of each node, the rows of the reference below it, and for each value its leaf and the nodes
 # above it, filled up with -1. TOTAL is the sum of weight times rows.
-# For a product WEIGHT are the costs from each value to each, MASS the rows of the reference, and
+# For transport WEIGHT are the costs from each value to each, MASS the rows of the reference, and
 # POSITION pairs of values that lie together.
 POSITION, BELOW, AREA, WEIGHT, MASS, PATH = range(13, 19)
 N_COLUMNS = 19
@@ -47,7 +47,7 @@ class Rules(NamedTuple):
     table: Integers  # one row an attribute, its columns named above
     entropy: NDArray[np.float64]  # log l, negative where not asked
     data: Integers
-    joints: Integers | None  # the places of joints; None where there are none: then their transport is not compiled
+    carried: Integers | None  # the places of matrices and joints; None: then their transport is not compiled
 
 
 class Scratch(NamedTuple):
@@ -173,7 +173,7 @@ def within(a: int, b: int, n: int, s: int, over: int, under: int, denominator: i
 
 
 @inner
-def product_within(rules: Rules, attribute: int, scratch: Scratch, size: int) -> int:
+def transport_within(rules: Rules, attribute: int, scratch: Scratch, size: int) -> int:
     """Is the least work that turns n c(value) into s N(value) at most t n s denominator?
 
     What both have at a value stays there, for the distance is a metric. n s denominator bounds all
@@ -214,16 +214,16 @@ def product_within(rules: Rules, attribute: int, scratch: Scratch, size: int) ->
     return YES if carry(costs, supply, need, denominator, limit, flows, rises, falls) == NEAR else NO
 
 
-def _product_close(rules: Any, attribute: Any, scratch: Any, size: Any) -> Callable[..., int]:
-    if isinstance(rules.types[rules.fields.index("joints")], types.NoneType):
+def _transport_close(rules: Any, attribute: Any, scratch: Any, size: Any) -> Callable[..., int]:
+    if isinstance(rules.types[rules.fields.index("carried")], types.NoneType):
         return lambda rules, attribute, scratch, size: ASK
-    return lambda rules, attribute, scratch, size: product_within(rules, attribute, scratch, size)
+    return lambda rules, attribute, scratch, size: transport_within(rules, attribute, scratch, size)
 
 
-@by_types(_product_close)
-def product_close(rules: Rules, attribute: int, scratch: Scratch, size: int) -> int:
-    """The same, where there are joints: transport takes long to compile, and few tables have any."""
-    return product_within(rules, attribute, scratch, size)
+@by_types(_transport_close)
+def transport_close(rules: Rules, attribute: int, scratch: Scratch, size: int) -> int:
+    """The same, where there are matrices or joints: transport takes long to compile, and few tables have any."""
+    return transport_within(rules, attribute, scratch, size)
 
 
 @once
@@ -277,8 +277,8 @@ def judge(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: i
     answer = diverse(rules, attribute, scratch, distinct, size)
     if answer != NO and table[FORM] == OTHER:
         answer = ASK
-    elif answer != NO and table[FORM] == PRODUCT:
-        close = product_close(rules, attribute, scratch, size)
+    elif answer != NO and table[FORM] == TRANSPORT:
+        close = transport_close(rules, attribute, scratch, size)
         answer = NO if close == NO else max(answer, close)
     elif answer != NO and table[FORM] != NONE:
         if table[FORM] == LINE:

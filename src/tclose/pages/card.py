@@ -41,7 +41,7 @@ def promise_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     for name, found in reached["t"].items():
         wanted = asked["t"].get(name)
         words = "nothing" if wanted is None else f"at most {wanted['value']:g} ({wanted['exact']})"
-        exact = "" if found["exact"] is None else f" ({found['exact']})"
+        exact = f" ({found['exact']})"
         rows.append((f"t of '{name}'", words, f"{found['value']:.6f}{exact}"))
     for name, wanted in asked["l"].items():
         found = reached["l"][name]

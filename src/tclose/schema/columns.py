@@ -10,15 +10,17 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from tclose.distances import NAMES, Matrix
 from tclose.errors import SchemaError
 from tclose.schema.builders import PERIODS, Builder, Dates, Intervals, Prefixes
+from tclose.schema.cost_matrix import CostMatrix
 from tclose.schema.hierarchy import Hierarchy
 
 Number = Decimal | int | float
 KINDS = ("numeric", "categorical", "date", "text", "digits")
+DISTANCES = ("equal", "ordered", "numeric", "hierarchical", "matrix")
 LARGEST = Decimal(10) ** 300
 LONGEST_STEP = 1_000_000  # days
+MOST_VALUES = 500  # of a matrix, as many as a joint may have combinations
 PUBLISH = ("interval", "bounds", "mean")
 
 
@@ -184,13 +186,13 @@ class Sensitive:
     hierarchy: Hierarchy | None = None
     order: tuple[str, ...] | None = None
     range: tuple[Number, Number] | None = None
-    matrix: Matrix | None = None
+    matrix: CostMatrix | None = None
     bins: int | None = None
     edges: tuple[Number, ...] | None = None
 
     def __post_init__(self) -> None:
         where = f"[sensitive.{self.column}]"
-        one_of(self.distance, NAMES, where, "distance")
+        one_of(self.distance, DISTANCES, where, "distance")
         check_t(self.t, where)
         owners = {"hierarchy": "hierarchical", "matrix": "matrix", "range": "numeric", "order": "ordered"}
         owners |= {"bins": "ordered", "edges": "ordered"}
@@ -200,8 +202,11 @@ class Sensitive:
         for key in ("hierarchy", "matrix"):
             if self.distance == owners[key] and getattr(self, key) is None:
                 raise SchemaError(f"{where}: distance {self.distance} needs '{key}'.")
-        if self.matrix is not None and self.matrix.values is None:
-            raise SchemaError(f"{where}: the matrix must name its values.")
+        if self.matrix is not None and len(self.matrix.values) > MOST_VALUES:
+            raise SchemaError(
+                f"{where}: the matrix has {len(self.matrix.values)} values, and at most {MOST_VALUES} are decided "
+                "exactly. Join some of them, or use distance hierarchical."
+            )
         if sum(given is not None for given in (self.order, self.bins, self.edges)) > 1:
             raise SchemaError(f"{where}: give only one of 'order', 'bins' and 'edges'.")
         if self.bins is not None and not (is_whole(self.bins) and self.bins >= 1):

@@ -99,7 +99,7 @@ class Schema:
                 yield f"publish = \"bounds\" would make a second column '{name}'. Rename one."
 
     def _wrong_joints(self) -> Iterator[str]:
-        distances = {sensitive.column: sensitive.distance for sensitive in self.sensitive}
+        sensitive = {each.column for each in self.sensitive}
         taken = {*self.columns, *self.released_quasi}
         for joint in self.joint:
             where = f"[joint.{joint.name}]"
@@ -107,13 +107,8 @@ class Schema:
                 yield f"{where}: a column or another joint has this name too. Rename it."
             taken.add(joint.name)
             for column in joint.columns:
-                if column not in distances:
+                if column not in sensitive:
                     yield f"{where}: '{column}' is not a sensitive attribute. Name it as [sensitive.{column}] first."
-                elif distances[column] == "matrix":
-                    yield (
-                        f"{where}: '{column}' has distance matrix, which is not exact, and a joint is decided exactly. "
-                        "Give it another distance, or leave it out."
-                    )
 
     @classmethod
     def load(cls, path: Path | str) -> Schema:

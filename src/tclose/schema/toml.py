@@ -12,10 +12,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tclose.distances import Matrix
 from tclose.errors import SchemaError
 from tclose.schema.builders import Builder, builder_as_dict, builder_from_dict, plain
 from tclose.schema.columns import Diversity, Joint, Quasi, Sensitive
+from tclose.schema.cost_matrix import CostMatrix
 from tclose.schema.hierarchy import Hierarchy
 
 Column = TypeVar("Column", Quasi, Sensitive, Joint)
@@ -181,17 +181,13 @@ def _hierarchy(given: object, base: Path, where: str) -> Hierarchy | Builder:
     raise SchemaError(f"{where}: hierarchy must be a file name, nested tables, or a table with 'build'.")
 
 
-def _matrix(given: object, base: Path, where: str) -> Matrix:
-    if isinstance(given, Matrix):
+def _matrix(given: object, base: Path, where: str) -> CostMatrix:
+    if isinstance(given, CostMatrix):
         return given
     if isinstance(given, str):
-        return Matrix.read(base / given, os.path.abspath(base / given))
+        return CostMatrix.read(base / given, os.path.abspath(base / given))
     if isinstance(given, Mapping) and set(given) == {"values", "costs"} and _is_texts(given["values"]):
-        try:
-            costs = [[float(cost) for cost in row] for row in given["costs"]]
-        except (TypeError, ValueError, OverflowError):
-            raise SchemaError(f"{where}: the costs of a matrix must be rows of numbers.") from None
-        return Matrix(costs, tuple(given["values"]))
+        return CostMatrix.of(given["costs"], given["values"])
     raise SchemaError(f"{where}: matrix must be a file name, or a table with 'values' and 'costs'.")
 
 
@@ -266,12 +262,12 @@ def _plain(given: Any, base: Path) -> Any:
             name: {"c": _number(asked[0]), "l": asked[1]} if name == "recursive" else _plain(asked, base)
             for name, asked in given.items()
         }
-    if isinstance(given, Hierarchy | Matrix) and given.source:
+    if isinstance(given, Hierarchy | CostMatrix) and given.source:
         return Path(os.path.relpath(given.source, base)).as_posix()
     if isinstance(given, Hierarchy):
         return given.nested()
-    if isinstance(given, Matrix):
-        return {"values": list(given.values or ()), "costs": [[float(c) for c in row] for row in given.costs]}
+    if isinstance(given, CostMatrix):
+        return {"values": list(given.values), "costs": [[_number(cost) for cost in row] for row in given.costs]}
     if isinstance(given, Builder):
         return builder_as_dict(given)
     return list(given) if isinstance(given, tuple) else given

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.distances import Matrix
 from tclose.errors import TableError
+from tclose.schema.cost_matrix import CostMatrix
 from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
 from tclose.stream.envelope import pack, unpack
@@ -145,7 +145,7 @@ def schema_digest(schema: Schema) -> str:
 def _told(part: Any) -> Any:
     if isinstance(part, Hierarchy):
         return part.labels, part.parents.tolist()
-    return (part.values, part.distances.tolist()) if isinstance(part, Matrix) else repr(part)
+    return (part.values, part.costs) if isinstance(part, CostMatrix) else repr(part)
 
 
 def _kept_as_dict(kept: Kept) -> dict[str, Any]:
@@ -153,8 +153,8 @@ def _kept_as_dict(kept: Kept) -> dict[str, Any]:
         "window": kept.window.as_dict(),
         "distances": {
             name: {
-                "a": None if found.a is None else [int(each) for each in found.a],
-                "b": None if found.b is None else [int(each) for each in found.b],
+                "a": [int(each) for each in found.a],
+                "b": [int(each) for each in found.b],
                 "sizes": found.sizes.tolist(),
                 "n": found.n,
                 "denominator": found.denominator,
@@ -168,7 +168,7 @@ def _kept_as_dict(kept: Kept) -> dict[str, Any]:
 def _kept_from_dict(told: dict[str, Any]) -> Kept:
     distances = {}
     for name, each in told["distances"].items():
-        a, b = (None if each[side] is None else np.array(each[side], object) for side in "ab")
+        a, b = (np.array(each[side], object) for side in "ab")
         sizes = np.array(each["sizes"], np.int64)
         distances[name] = Distances(a, b, sizes, each["n"], each["denominator"], np.array(each["floats"]))
     return Kept(Window(**told["window"]), distances)

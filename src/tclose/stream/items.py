@@ -151,9 +151,6 @@ def claimed(certificates: Sequence[Mapping[str, Any]]) -> dict[str, Distances]:
     for name in certificates[0]["t"] if certificates else ():
         told = [each["t"][name] for each in certificates]
         floats, ones = np.array([each["value"] for each in told], float), np.ones(len(told), np.int64)
-        if any(each["exact"] is None for each in told):  # a matrix, which has no exact form
-            distances[name] = Distances(None, None, ones, 1, 1, floats)
-            continue
         exact = [Fraction(each["exact"]) for each in told]
         under = lcm(*(each.denominator for each in exact))
         over = np.array([int(each * under) for each in exact], object)

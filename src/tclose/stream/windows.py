@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from tclose.algorithms import Algorithm
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Attribute, Requirement, is_diverse
-from tclose.distances import Matrix
-from tclose.distances.matrix import GAP
 from tclose.errors import InfeasibleError
 from tclose.schema.schema import Schema
 from tclose.stream.reached import reached
@@ -148,7 +146,7 @@ class Forming:
             whole.attributes, self.table.codes, reached(self.schema, self.table, labels).values(), strict=True
         ):
             counts = np.bincount(codes[rows], minlength=attribute.domain.size).astype(np.int64)
-            left = _left_of_t(attribute, Fraction(found.exact(0)))
+            left = _left_of_t(attribute, found.exact(0))
             if (left is not None and left < 0) or (attribute.l is not None and not is_diverse(counts, attribute.l)):
                 return None
             attributes.append(replace(attribute, reference=counts, t=left))
@@ -171,6 +169,4 @@ def _left_of_t(attribute: Attribute, distance: Fraction) -> Fraction | None:
     if attribute.t is None:
         return None
     left = attribute.t - distance
-    if isinstance(attribute.domain.form, Matrix) and distance > 0:  # whose distance is only known up to a gap
-        left -= 2 * Fraction(GAP)
     return left if left.denominator <= FINEST else Fraction(left.numerator * FINEST // left.denominator, FINEST)

@@ -1,4 +1,4 @@
-"""How far each class is from the whole table, exactly; numpy and integers, no compiled kernel."""
+"""How far each class is from the whole table, exactly; numpy and integers, kernels only propose."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Form, Line, Matrix, Product, Tree
+from tclose.distances import Form, Line, Transport, Tree
 from tclose.table.classes import Tally
+from tclose.table.least_work import least_works
 
 Integers = NDArray[np.int64]
 
@@ -22,34 +23,30 @@ class Distances:
     Attributes
     ----------
     a, b
-        One entry a class, of int64 or of Python's integers; None for a matrix.
+        One entry a class, of int64 or of Python's integers.
     sizes
         s of each class.
     n, denominator
         The same for all classes.
     floats
-        The distances as floats: within 1e-12, or never too small for a matrix.
+        The distances as floats, within 1e-12.
     """
 
-    a: NDArray[Any] | None
-    b: NDArray[Any] | None
+    a: NDArray[Any]
+    b: NDArray[Any]
     sizes: Integers
     n: int
     denominator: int
     floats: NDArray[np.float64]
 
-    def exact(self, place: int) -> Fraction | float:
+    def exact(self, place: int) -> Fraction:
         """The distance of one class."""
-        if self.a is None or self.b is None:
-            return float(self.floats[place])
         s = int(self.sizes[place])
         return Fraction(self.n * int(self.a[place]) - s * int(self.b[place]), self.n * s * self.denominator)
 
-    def largest(self) -> Fraction | float:
+    def largest(self) -> Fraction:
         """The largest distance: floats find the candidates, integers decide among them."""
         near = np.flatnonzero(self.floats >= self.floats.max() - 1e-9)
-        if self.a is None or self.b is None:
-            return float(self.floats.max())
         if self.a.dtype == object:
             return max(map(self.exact, near.tolist()))
         different = np.unique(np.stack([self.a[near], self.b[near], self.sizes[near]]), axis=1, return_index=True)[1]
@@ -59,10 +56,8 @@ class Distances:
 def class_distances(form: Form, tally: Tally) -> Distances:
     """The distances of all classes of a tally."""
     n = int(tally.reference.sum())
-    assert not isinstance(form, Product)  # which `metrics/joint.py` measures
-    if isinstance(form, Matrix):
-        floats = tally.by_class(lambda piece: _matrix_floats(form, piece, n))
-        return Distances(None, None, tally.sizes, n, 1, floats)
+    if isinstance(form, Transport):
+        return transport_distances(form.costs, form.denominator, tally)
     if isinstance(form, Line):
         a, b = tally.by_class(lambda piece: np.stack(_line_terms(form, piece, n)))
         denominator = form.span
@@ -71,6 +66,15 @@ def class_distances(form: Form, tally: Tally) -> Distances:
         denominator = form.denominator
     s = tally.sizes.astype(np.float64)
     return Distances(a, b, tally.sizes, n, denominator, (a / s - b / n) / denominator)
+
+
+def transport_distances(costs: Integers, denominator: int, tally: Tally) -> Distances:
+    """The same where no tree has the distance: ground distances are costs / denominator."""
+    n = int(tally.reference.sum())
+    works = tally.by_class(lambda piece: least_works(costs, piece, n))
+    scale = n * denominator
+    floats = np.array([int(work) / (int(size) * scale) for work, size in zip(works, tally.sizes, strict=True)])
+    return Distances(works, np.zeros_like(works), tally.sizes, 1, scale, floats)
 
 
 def _line_terms(form: Line, tally: Tally, n: int) -> tuple[Integers, Integers]:
@@ -120,15 +124,3 @@ def _tree_terms(form: Tree, tally: Tally, n: int) -> tuple[Integers, Integers]:
     np.add.at(a, owner, sign * count)
     np.add.at(b, owner, sign * mass[node] + form.weights[node] * mass[node])
     return a, b - int((form.weights * mass).sum())
-
-
-def _matrix_floats(form: Matrix, tally: Tally, n: int) -> NDArray[np.float64]:
-    whole = [Fraction(int(count), n) for count in tally.reference]
-    ends = np.append(tally.start[1:], len(tally.code))
-    floats = np.empty(len(tally.sizes))
-    for place, (start, stop, size) in enumerate(zip(tally.start, ends, tally.sizes, strict=True)):
-        share = [Fraction()] * form.size
-        for entry in range(start, stop):
-            share[tally.code[entry]] = Fraction(int(tally.count[entry]), int(size))
-        floats[place] = form.emd(share, whole)
-    return floats

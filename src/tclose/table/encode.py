@@ -39,11 +39,14 @@ class Domain:
         The distance over codes 0 to size - 1.
     missing
         Whether the last code stands for missing values.
+    is_joint
+        Whether its values are combinations of several attributes, which come before it.
     """
 
     column: str
     form: Form
     missing: bool
+    is_joint: bool = False
 
     @property
     def size(self) -> int:
@@ -194,7 +197,7 @@ def _encode_joints(
     for joint in schema.joint:
         forms, codes = zip(*(known[column] for column in joint.columns), strict=True)
         form, combined = build_joint(joint, forms, codes)
-        yield Domain(joint.name, form, False), combined
+        yield Domain(joint.name, form, False, is_joint=True), combined
 
 
 def select_rows(source: Source, schema: Schema) -> tuple[dict[str, CodedColumn], NDArray[np.int64]]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Form, Line, Product, Tree
+from tclose.distances import Form, Transport
 from tclose.errors import TableError
 from tclose.schema.columns import Joint
 from tclose.table.coded import places_in
@@ -16,12 +16,13 @@ Codes = NDArray[np.int32]
 MOST = 500  # combinations: to measure a class of ten rows then takes about two milliseconds
 
 
-def build_joint(joint: Joint, forms: Sequence[Form], columns: Sequence[Codes]) -> tuple[Product, Codes]:
+def build_joint(joint: Joint, forms: Sequence[Form], columns: Sequence[Codes]) -> tuple[Transport, Codes]:
     """The form of the distance over the combinations that occur, and the code of every row.
 
     Examples
     --------
     >>> from fractions import Fraction
+    >>> from tclose.distances import Line
     >>> pair = Joint("pair", ("a", "b"), Fraction(1, 2))
     >>> line = Line(np.arange(3), 2)
     >>> form, codes = build_joint(pair, [line, line], [np.array([2, 0, 2]), np.array([1, 0, 1])])
@@ -38,7 +39,7 @@ def build_joint(joint: Joint, forms: Sequence[Form], columns: Sequence[Codes]) -
     if len(cells) > MOST:
         raise too_many(joint, len(cells))
     try:
-        return Product.of([form for form in forms if isinstance(form, Line | Tree)], cells), keys.astype(np.int32)
+        return Transport.of(forms, cells), keys.astype(np.int32)
     except OverflowError:
         raise too_fine(joint) from None
 
@@ -56,6 +57,7 @@ def too_many(joint: Joint, n: int) -> TableError:
 def too_fine(joint: Joint) -> TableError:
     """A joint whose distances have no common denominator of reasonable size."""
     return TableError(
-        f"[joint.{joint.name}]: the ranges of its numeric columns, in units of their last decimals, are too long for "
-        "exact arithmetic together. Round them, or use distance ordered, with `bins` or `edges` if you like."
+        f"[joint.{joint.name}]: the ranges of its numeric columns, in units of their last decimals, and the "
+        "denominators of its matrices are too long for exact arithmetic together. Round them (the entries of a matrix "
+        "up), or use distance ordered, with `bins` or `edges` if you like."
     )

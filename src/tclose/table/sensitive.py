@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.distances import Equal, Form, Hierarchical, Numeric, Ordered, Tree
+from tclose.distances import Equal, Form, Hierarchical, Numeric, Ordered, Transport, Tree
 from tclose.errors import TableError
 from tclose.schema.columns import Sensitive
 from tclose.table.coded import CodedColumn, codes_of
@@ -42,8 +42,8 @@ def _code(reader: Reader, column: CodedColumn, sensitive: Sensitive) -> tuple[Fo
             reader, column, sensitive.hierarchy.leaves, "in its hierarchy", "Add them to the hierarchy"
         )
     if sensitive.matrix is not None:
-        values = tuple(sensitive.matrix.values or ())
-        return sensitive.matrix, _within(reader, column, values, "in its matrix", "Add them to the matrix")
+        codes = _within(reader, column, sensitive.matrix.values, "in its matrix", "Add them to the matrix")
+        return Transport(*sensitive.matrix.whole), codes
     if sensitive.order is not None:
         codes = _within(reader, column, sensitive.order, "in its `order`", "Add them to `order`")
         return Ordered().form(len(sensitive.order)), codes

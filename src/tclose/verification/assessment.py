@@ -43,7 +43,7 @@ class Report:
         return self.measured.k
 
     @property
-    def t(self) -> dict[str, Fraction | float]:
+    def t(self) -> dict[str, Fraction]:
         """By sensitive attribute and by joint, the largest distance of a class from the whole table."""
         return self.measured.t
 

@@ -43,7 +43,7 @@ class Measured:
     rows: int
     classes: int
     k: int
-    t: dict[str, Fraction | float]
+    t: dict[str, Fraction]
     l: dict[str, Reached]  # noqa: E741
     grouped: Classes = field(repr=False)
     distances: dict[str, Distances] = field(repr=False)
@@ -60,9 +60,9 @@ class Measured:
         }
 
 
-def fraction(value: Fraction | float) -> dict[str, Any]:
-    """A distance for JSON; that of a matrix is a float, and has no exact form."""
-    return {"exact": str(value) if isinstance(value, Fraction) else None, "value": float(value)}
+def fraction(value: Fraction) -> dict[str, Any]:
+    """A distance for JSON."""
+    return {"exact": str(value), "value": float(value)}
 
 
 def measure(columns: Mapping[str, CodedColumn], names: Sequence[str], schema: Schema, reader: Reader) -> Measured:

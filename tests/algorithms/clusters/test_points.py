@@ -11,7 +11,6 @@ import pytest
 from tclose.algorithms import find
 from tclose.algorithms.clusters import points as module
 from tclose.algorithms.clusters.points import (
-    Form,
     ValueCells,
     ValuePoints,
     as_columns,
@@ -20,7 +19,7 @@ from tclose.algorithms.clusters.points import (
     forms_of,
 )
 from tclose.datasets import hospital
-from tclose.distances import Equal, Line, Matrix, Tree
+from tclose.distances import Equal, Form, Line, Matrix, Tree
 from tclose.table.encode import encode
 from tclose.table.source import read
 from tclose.testing import AWKWARD
@@ -63,7 +62,7 @@ def test_points_are_as_far_apart_as_the_hierarchy_says(seed: int) -> None:
         (Line(np.array([0, 1, 4]), 4), [[0, 0.25, 1], [0.25, 0, 0.75], [1, 0.75, 0]]),
         (Equal().form(3), [[0, 1, 1], [1, 0, 1], [1, 1, 0]]),
         (Equal().form(2).with_missing(), [[0, 1, 1], [1, 0, 1], [1, 1, 0]]),
-        (Matrix([[0, 0.5, 1], [0.5, 0, 0.5], [1, 0.5, 0]]), [[0, 0.5, 1], [0.5, 0, 0.5], [1, 0.5, 0]]),
+        (Matrix([[0, 0.5, 1], [0.5, 0, 0.5], [1, 0.5, 0]]).form(3), [[0, 0.5, 1], [0.5, 0, 0.5], [1, 0.5, 0]]),
     ],
 )
 def test_points_are_as_far_apart_as_the_distance_says(form: Form, expected: list[list[float]]) -> None:

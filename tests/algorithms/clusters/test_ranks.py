@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tclose.algorithms.clusters.groups import in_order
-from tclose.algorithms.clusters.ranks import Form, far_at_most, groups_asked, least_groups, nested, value_order
+from tclose.algorithms.clusters.ranks import far_at_most, groups_asked, least_groups, nested, value_order
 from tclose.algorithms.requirement import Attribute
-from tclose.distances import Equal, Line, Matrix, Tree
+from tclose.distances import Equal, Form, Line, Matrix, Tree
 from tclose.table.encode import Domain
 from tests.algorithms.mondrian.test_mondrian import random_case
 from tests.algorithms.shared.random_domains import hierarchy_of
@@ -22,7 +22,7 @@ FORMS: tuple[Form, ...] = (
     Line(np.array([0, 1, 3, 4, 9]), 9),
     Equal().form(5),
     Tree.of(hierarchy_of(((0, 3), (1, (2, 4))))),
-    Matrix([[0, 1, 0.5, 1, 0.5], [1, 0, 1, 0.5, 1], [0.5, 1, 0, 1, 1], [1, 0.5, 1, 0, 1], [0.5, 1, 1, 1, 0]]),
+    Matrix([[0, 1, 0.5, 1, 0.5], [1, 0, 1, 0.5, 1], [0.5, 1, 0, 1, 1], [1, 0.5, 1, 0, 1], [0.5, 1, 1, 1, 0]]).form(5),
 )
 
 

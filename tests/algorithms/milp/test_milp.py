@@ -45,6 +45,9 @@ ORDER = ["low", "mid", "high"]
 TREE = {"lung": ["low", "mid"], "skin": ["high"]}
 PATHS = [("low", "lung", "*"), ("mid", "lung", "*"), ("high", "skin", "*")]
 COSTS: dict[str, Any] = {"values": ORDER, "costs": [[0, 0.25, 1], [0.25, 0, 0.875], [1, 0.875, 0]]}
+BETWEEN = {
+    (a, b): cost for a, row in zip(ORDER, COSTS["costs"], strict=True) for b, cost in zip(ORDER, row, strict=True)
+}
 KINDS = ("equal", "ordered", "numeric", "hierarchical", "matrix")
 
 
@@ -84,7 +87,7 @@ def random_case(seed: int, kinds: Sequence[str] = KINDS, most: int = 7) -> Case:
     cells = [tuple(random.choice("abc"[: random.randint(1, 3)]) for _ in range(m)) for _ in range(n)]
     kind, attributes = random.choice(list(kinds)), random.choice([1, 1, 2])
     chosen = [kind, *random.sample(KINDS[:4], attributes - 1)]
-    joint = kind != "matrix" and attributes == 2 and random.random() < 0.5
+    joint = attributes == 2 and random.random() < 0.5
     specs, columns, domains, grounds, ts = {}, [], [], [], []
     for place, each in enumerate(chosen):
         names = [str(x) for x in (0, 1, 4)] if each == "numeric" else ORDER
@@ -98,14 +101,11 @@ def random_case(seed: int, kinds: Sequence[str] = KINDS, most: int = 7) -> Case:
             "matrix": {"matrix": COSTS},
             "equal": {},
         }
-        told = {"distance": each, "order": ORDER, "range": (0, 4), "paths": PATHS}
+        told = {"distance": each, "order": ORDER, "range": (0, 4), "paths": PATHS, "costs": BETWEEN}
         specs[f"s{place}"] = (spec | extras[each], told)
         columns.append(values)
         domains.append(names)
-        if each == "matrix":
-            grounds.append([[Fraction(cost) for cost in row] for row in COSTS["costs"]])
-        else:
-            grounds.append([[value_distance(a, b, told) for b in names] for a in names])
+        grounds.append([[value_distance(a, b, told) for b in names] for a in names])
         ts.append(t)
     frame = {f"q{i}": [row[i] for row in cells] for i in range(m)} | {f"s{i}": each for i, each in enumerate(columns)}
     keys: dict[str, Any] = {
@@ -141,39 +141,25 @@ def check_optimal(case: Case) -> None:
     assert found.facts == {"optimal": True, "loss_at_least": least / cells}
 
 
-EXACT = KINDS[:4]
-
-
 @for_seeds(200, at_a_time=50)
 def test_no_partition_has_fewer_stars(seed: int) -> None:
-    check_optimal(random_case(seed, EXACT))
+    check_optimal(random_case(seed, KINDS))
 
 
 @pytest.mark.slow
 @for_seeds(300, at_a_time=50)
 def test_no_partition_has_fewer_stars_at_length(seed: int) -> None:
-    check_optimal(random_case(seed + 10_000, EXACT))
+    check_optimal(random_case(seed + 10_000, KINDS))
 
 
-@for_seeds(40, at_a_time=20)
-def test_a_matrix_is_as_good_as_doubt_allows(seed: int) -> None:
-    pytest.importorskip("ot")
-    case = random_case(seed + 50_000, ["matrix"], 6)
-    found = run(Milp(), case.table, case.requirement)
-    stars, least, k = case.table.hidden_cells(found.labels), case.fewest(), case.requirement.k
-
-    def accepted(members: tuple[int, ...]) -> bool:
-        codes = [column[list(members)] for column in case.table.codes]
-        return len(members) >= k and case.requirement.holds(codes)
-
-    assert least is not None
-    assert least <= stars == fewest_stars(case.cells, accepted)
-    assert found.facts["optimal"]
+@for_seeds(100, at_a_time=50)
+def test_a_matrix_is_as_good_as_any(seed: int) -> None:
+    check_optimal(random_case(seed + 50_000, ["matrix"], 6))
 
 
 @for_seeds(100, at_a_time=50)
 def test_another_table_may_be_the_reference(seed: int) -> None:
-    case, random = random_case(seed + 90_000, EXACT, 6), Random(seed)
+    case, random = random_case(seed + 90_000, KINDS, 6), Random(seed)
     if len(case.values) > 2:
         return
     attributes = tuple(
@@ -233,7 +219,7 @@ def labels_of(groups: Sequence[tuple[int, ...]], n: int) -> NDArray[np.int64]:
 
 @for_seeds(60, at_a_time=30)
 def test_the_program_says_what_the_definition_says(seed: int) -> None:
-    case, random = random_case(seed + 20_000, EXACT, 5), Random(seed)
+    case, random = random_case(seed + 20_000, KINDS, 5), Random(seed)
     problem, _, written = set_up(case)
     ways = list(partitions(range(len(case.cells))))
     for groups in random.sample(ways, min(len(ways), 8)):
@@ -253,7 +239,7 @@ def test_the_program_says_what_the_definition_says(seed: int) -> None:
 
 @for_seeds(60, at_a_time=30)
 def test_no_cut_takes_a_partition_away(seed: int) -> None:
-    case = random_case(seed + 30_000, EXACT, 6)
+    case = random_case(seed + 30_000, KINDS, 6)
     problem, _, written = set_up(case)
     separator = Separator(written, problem.types, problem.patterns, problem.limits)
     for groups in partitions(range(len(case.cells))):
@@ -286,7 +272,7 @@ def test_the_hull_is_that_of_the_whole_points(seed: int) -> None:
 
 @for_seeds(50, at_a_time=50)
 def test_the_largest_share_is_that_of_the_linear_program(seed: int) -> None:
-    case = random_case(seed + 40_000, EXACT, 7)
+    case = random_case(seed + 40_000, KINDS, 7)
     ground, t, attribute = case.grounds[0], case.ts[0], case.requirement.attributes[0]
     reference = np.array(_reference(attribute, case.domains[0], case.values[0], case.table, 0))
     random, m = Random(seed), len(case.domains[0])
@@ -303,7 +289,7 @@ def test_the_largest_share_is_that_of_the_linear_program(seed: int) -> None:
 
 @for_seeds(60, at_a_time=60)
 def test_any_multipliers_prove_a_bound(seed: int) -> None:
-    case = random_case(seed + 60_000, EXACT, 5)
+    case = random_case(seed + 60_000, KINDS, 5)
     least = case.fewest()
     assert least is not None
     written = set_up(case)[2]
@@ -319,7 +305,7 @@ def test_any_multipliers_prove_a_bound(seed: int) -> None:
 
 
 def test_what_the_solver_calls_infeasible_must_be_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = set_up(random_case(3, EXACT))[2]
+    written = set_up(random_case(3, KINDS))[2]
     relaxation = Relaxation(written)
     upper = written.upper.copy()
     upper[: len(written.pattern)] = 0.0  # no row may be released at all
@@ -332,13 +318,13 @@ def test_what_the_solver_calls_infeasible_must_be_proved(monkeypatch: pytest.Mon
 def test_a_solver_that_never_answers_only_takes_longer(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Relaxation, "solve", lambda *_: solver.Solved(None, -math.inf))
-        check_optimal(random_case(seed + 70_000, EXACT, 3))
+        check_optimal(random_case(seed + 70_000, KINDS, 3))
 
 
 @for_seeds(60, at_a_time=30)
 def test_no_cut_by_rounding_takes_a_partition_away(seed: int) -> None:
     """Of the sums that the solver proposes, and of any others."""
-    case, rng = random_case(seed + 80_000, EXACT, 6), np.random.default_rng(seed)
+    case, rng = random_case(seed + 80_000, KINDS, 6), np.random.default_rng(seed)
     problem, _, written = set_up(case)
     relaxation, lower = Relaxation(written), np.zeros(len(written.cost))
     for _ in range(4):

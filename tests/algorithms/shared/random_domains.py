@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.shared.buckets import Bound, Buckets
-from tclose.distances import Form, Line, Matrix, Tree
+from tclose.distances import Form, Line, Matrix, Transport, Tree
 from tclose.schema.hierarchy import Hierarchy
 from tests.oracles import sabre as oracle
 
@@ -84,13 +84,14 @@ def random_case(seed: int) -> Case:
     return Case(Tree.of(hierarchy_of(tree)), np.array(counts), distance, bound, t, buckets, upper)
 
 
-def random_metric(m: int, random: Random) -> Matrix:
+def random_metric(m: int, random: Random) -> Transport:
     """Shortest ways between random points in a graph, normalized."""
-    costs = np.array([[0 if i == j else random.randint(1, 20) for j in range(m)] for i in range(m)], float)
+    costs = np.array([[0 if i == j else random.randint(1, 20) for j in range(m)] for i in range(m)])
     costs = np.minimum(costs, costs.T)
     for middle in range(m):
         costs = np.minimum(costs, costs[:, middle, None] + costs[None, middle, :])
-    return Matrix(costs / max(costs.max(), 1))
+    longest = max(int(costs.max()), 1)
+    return Matrix([[Fraction(cost, longest) for cost in row] for row in costs.tolist()]).form(m)
 
 
 def members(buckets: Buckets) -> list[list[int]]:

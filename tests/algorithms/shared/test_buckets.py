@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tclose.algorithms.shared.buckets import UNITS, Bound, Buckets, bucketize, join_values
-from tclose.distances import Line, Matrix, Tree
+from tclose.distances import Line, Matrix, Transport, Tree
 from tclose.schema.hierarchy import Hierarchy
 from tests.algorithms.shared.random_domains import members, random_case, random_class, random_metric
 from tests.oracles import sabre as oracle
@@ -128,7 +128,7 @@ def test_a_matrix_is_bounded_too(seed: int) -> None:
         if sizes.any():
             taken = random_class(found, counts, sizes, random)
             real = matrix.emd([Fraction(count, sum(taken)) for count in taken], reference)
-            assert real <= found.distance(sizes) + found.bound + Fraction(1, 10**8)
+            assert real <= found.distance(sizes) + found.bound
 
 
 def test_a_split_that_does_not_lower_the_bound_is_made_nevertheless() -> None:
@@ -137,20 +137,24 @@ def test_a_split_that_does_not_lower_the_bound_is_made_nevertheless() -> None:
         [0, 5, 6, 5, 7, 7, 6], [5, 0, 5, 10, 5, 5, 6], [6, 5, 0, 5, 10, 9, 9], [5, 10, 5, 0, 5, 6, 6],
         [7, 5, 10, 5, 0, 7, 8], [7, 5, 9, 6, 7, 0, 6], [6, 6, 9, 6, 8, 6, 0],
     ]  # fmt: skip
-    matrix, counts = Matrix(np.array(costs) / 10), np.array([200, 2000, 20, 2, 20, 2000, 20])
+    matrix, counts = Matrix(np.array(costs) / 10).form(7), np.array([200, 2000, 20, 2, 20, 2000, 20])
     for tenths in range(1, 10):
         assert bucketize(matrix, counts, Fraction(tenths, 10)).bound < Fraction(tenths, 10)
 
 
-def test_heights_of_a_matrix_are_rounded_up() -> None:
+@pytest.mark.parametrize("fine", [1, 2**40 + 1])
+def test_heights_of_a_matrix_are_never_rounded_down(fine: int) -> None:
     for seed in range(30):
         random = Random(seed)
         matrix = random_metric(6, random)
+        matrix = Transport(matrix.costs * fine, matrix.denominator * fine)
         nodes = join_values(matrix, np.ones(6, np.int64))
+        assert nodes.height <= UNITS
         leaves = {int(value): node for node, value in enumerate(nodes.values) if value >= 0}
         for i, j in combinations(range(6), 2):
             joint = max(ancestors(nodes.parents, leaves[i]) & ancestors(nodes.parents, leaves[j]))
-            assert Fraction(int(nodes.heights[joint]), UNITS) >= Fraction(float(matrix.distances[i, j])), seed
+            apart = Fraction(int(matrix.costs[i, j]), matrix.denominator)
+            assert Fraction(int(nodes.heights[joint]), nodes.height) >= apart, seed
 
 
 def ancestors(parents: NDArray[np.int64], node: int) -> set[int]:

@@ -114,7 +114,7 @@ def test_a_domain_of_one_value_is_known() -> None:
 
 
 def test_near_values_of_a_matrix() -> None:
-    form = Matrix([[0, 0.1, 1], [0.1, 0, 1], [1, 1, 0]])
+    form = Matrix([[0, 0.1, 1], [0.1, 0, 1], [1, 1, 0]]).form(3)
     codes = np.array([0, 1, 0, 0, 1, 2, 2, 2, 2])
     assert class_reveals(form, tally(codes, 3), narrow=0.2).tolist() == [True, False, True]
     assert class_reveals(form, tally(codes, 3), narrow=0.1).tolist() == [False, False, True]

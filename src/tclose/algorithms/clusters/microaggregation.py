@@ -18,7 +18,6 @@ from tclose.algorithms.control import Control, Stage
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.class_sizes import ClassSizes
 from tclose.algorithms.shared.farthest import take_farthest
-from tclose.distances import Product
 from tclose.errors import SchemaError
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
@@ -118,7 +117,7 @@ def _by_rank(table: EncodedTable, requirement: Requirement) -> list[Way]:
     asked = [
         (place, groups_asked(attribute, np.bincount(table.codes[place], minlength=attribute.domain.size)))
         for place, attribute in enumerate(requirement.attributes)
-        if attribute.t is not None and not isinstance(attribute.domain.form, Product)
+        if attribute.t is not None and not attribute.domain.is_joint
     ]
     asked.sort(key=lambda each: -each[1])
 

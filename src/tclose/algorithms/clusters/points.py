@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Line, Matrix, Product, Tree
+from tclose.distances import Form, Line, Tree
 from tclose.table.encode import Domain, EncodedTable
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Form = Line | Tree | Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +88,7 @@ class ValuePoints:
 
 def forms_of(domains: Sequence[Domain]) -> list[Form]:
     """The distances of the attributes themselves, which come before their joints."""
-    return [domain.form for domain in domains if not isinstance(domain.form, Product)]
+    return [domain.form for domain in domains if not domain.is_joint]
 
 
 def as_points(form: Form) -> ValuePoints:

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from tclose.algorithms.clusters.groups import in_order
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.algorithms.shared.buckets import join_values
-from tclose.distances import Line, Matrix, Product, Tree
+from tclose.distances import Form, Line, Transport, Tree
 from tclose.table.encode import EncodedTable
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Form = Line | Tree | Matrix
 MOST_GROUPS = 4096  # of one attribute
 
 
@@ -74,7 +73,7 @@ def _from_ends(x: Floats, stops: Integers, starts: Integers, ends: Integers, fir
 
 
 def _across(
-    form: Tree | Matrix, order: Integers, stops: Integers, starts: Integers, ends: Integers, first: Integers,
+    form: Tree | Transport, order: Integers, stops: Integers, starts: Integers, ends: Integers, first: Integers,
     last: Integers,
 ) -> Floats:  # fmt: skip
     """The largest distance within a group times its rows but for those of its rarest value."""
@@ -87,9 +86,9 @@ def _across(
     return costs
 
 
-def _apart(form: Tree | Matrix, values: Integers) -> float:
+def _apart(form: Tree | Transport, values: Integers) -> float:
     """The largest distance between two of these values; those of a tree are in the order of its leaves."""
-    if isinstance(form, Matrix):
+    if isinstance(form, Transport):
         return float(form.distances[np.ix_(values, values)].max())
     ways = [form.paths[value][form.paths[value] >= 0] for value in (values[0], values[-1])]
     return float(form.weights[np.setxor1d(*ways)].sum() / form.denominator)
@@ -99,7 +98,6 @@ def groups_asked(attribute: Attribute, counts: Integers) -> int:
     """The fewest groups, by doubling and then halving the step, with which a class is surely close; 1 if none are."""
     form = attribute.domain.form
     assert attribute.t is not None
-    assert not isinstance(form, Product)
     t = float(attribute.t)
     most = min(int(counts.sum()) // 2, MOST_GROUPS)
 
@@ -144,9 +142,7 @@ def nested(table: EncodedTable, requirement: Requirement, asked: Sequence[tuple[
         codes = table.codes[attribute]
         counts = np.bincount(codes, minlength=table.domains[attribute].size)
         ranks = np.zeros(len(counts), np.int64)
-        form = table.domains[attribute].form
-        assert not isinstance(form, Product)
-        order = value_order(form, counts)
+        order = value_order(table.domains[attribute].form, counts)
         ranks[order] = np.arange(len(order))
         along = np.lexsort((ranks[codes], owners))
         sizes = np.bincount(owners)

@@ -26,8 +26,8 @@ class TakeSwapping:
     Attributes
     ----------
     requirement
-        What close means. A line of very many values is looked at in bins, and a matrix as a tree,
-        for searching only.
+        What close means. A line of very many values is looked at in bins, and a matrix or a joint as a
+        tree, for searching only.
     within
         How many rows beyond the nearest are tried.
     """

@@ -21,8 +21,8 @@ from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
 
 MOST_SUBTABLES = 2**25
-MOST_JOINT = 2**22  # choices of a joint's combinations: each is a transport problem
-MOST_ASKED = 2**18  # the same of a matrix: what is not a union of close ones, Python must be asked
+MOST_CARRIED = 2**22  # choices of a matrix or a joint: each is a transport problem
+MOST_ASKED = 2**18  # choices where numbers are too long for kernels: Python is asked unless it is a union
 ROUNDING = 1e-12  # losses that differ by less are taken as one
 
 
@@ -145,7 +145,7 @@ class _ExactRun:
 
 def _check_size(types: Types, requirement: Requirement) -> None:
     """Raise SizeError where it would take too long or too much memory."""
-    from tclose.kernels.closeness import OTHER, PRODUCT
+    from tclose.kernels.closeness import OTHER, TRANSPORT
 
     n, n_types, n_subtables = int(types.most.sum()), len(types.most), types.n_subtables
     if n_subtables > MOST_SUBTABLES:
@@ -156,7 +156,7 @@ def _check_size(types: Types, requirement: Requirement) -> None:
             "or use 'tight'; with recode = \"suppress\" and few different rows, 'milp'."
         )
     for place, attribute in enumerate(requirement.attributes):
-        most = {OTHER: MOST_ASKED, PRODUCT: MOST_JOINT}.get(form_of(attribute), MOST_SUBTABLES)
+        most = {OTHER: MOST_ASKED, TRANSPORT: MOST_CARRIED}.get(form_of(attribute), MOST_SUBTABLES)
         counts = np.bincount(types.table.codes[place], weights=types.most).astype(np.int64)
         if (n_choices := prod((counts + 1).tolist())) > most:
             raise SizeError(

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.requirement import Attribute
-from tclose.distances import Line, Matrix, Product
-from tclose.distances.product import ground_distances
+from tclose.distances import Line, Transport
+from tclose.distances.transport_form import ground_distances
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -171,10 +171,8 @@ def ground_of(attribute: Attribute) -> Ground:
     form, reference = attribute.domain.form, attribute.reference
     if (sets := _sets_of(attribute)) is not None:
         return sets
-    if isinstance(form, Matrix):
+    if isinstance(form, Transport):
         return Moves(form.distances, reference / reference.sum())
-    if isinstance(form, Product):
-        return Moves(form.costs / form.denominator, reference / reference.sum())
     codes = np.arange(form.size)
     if isinstance(form, Line):
         weights, denominator = np.diff(form.positions), form.span
@@ -189,7 +187,7 @@ def ground_of(attribute: Attribute) -> Ground:
 def _sets_of(attribute: Attribute) -> Sets | None:
     """All sets of its values, if these are few and equally far from each other."""
     m, n, t = attribute.domain.size, int(attribute.reference.sum()), attribute.t
-    if not 1 < m <= FEW or t is None or isinstance(attribute.domain.form, Matrix):
+    if not 1 < m <= FEW or t is None:
         return None
     far = {cost for place, row in enumerate(exact_costs(attribute)) for cost in row[:place]}
     if len(far) > 1 or 0 in far or n * (t / min(far)).denominator > LARGEST:
@@ -201,10 +199,5 @@ def _sets_of(attribute: Attribute) -> Sets | None:
 def exact_costs(attribute: Attribute) -> list[list[Fraction]]:
     """The distance of each value from each other."""
     form = attribute.domain.form
-    if isinstance(form, Matrix):
-        return [[Fraction(cost) for cost in row] for row in form.distances.tolist()]
-    if isinstance(form, Product):
-        costs, under = form.costs, form.denominator
-    else:
-        costs, under = ground_distances(form, np.arange(form.size))
+    costs, under = ground_distances(form, np.arange(form.size))
     return [[Fraction(cost, under) for cost in row] for row in costs.tolist()]

@@ -51,16 +51,10 @@ class Incumbent:
         return np.unique(owners[np.isin(labels, failing)]).tolist() if failing else []
 
     def enter(self, labels: Integers) -> None:
-        """Enter classes if they hold and hide less.
-
-        Those released alike become one, unless that is doubted, as a matrix may.
-        """
+        """Enter classes if they hold and hide less; those released alike become one."""
         stars = self.table.hidden_cells(labels)
-        if stars < self.stars:
-            for each in (joined(self.table, labels), labels):
-                if self.requirement.holds_in_all(self.table, each):
-                    self.labels, self.stars = each, stars
-                    return
+        if stars < self.stars and self.requirement.holds_in_all(self.table, labels := joined(self.table, labels)):
+            self.labels, self.stars = labels, stars
 
     def mend(self) -> None:
         """If what does not hold would hide much less, merge its classes until they do, and enter that."""

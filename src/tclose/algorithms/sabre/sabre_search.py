@@ -16,8 +16,7 @@ from tclose.algorithms.sabre.bucket_sizes import class_sizes
 from tclose.algorithms.shared.buckets import Bound, Buckets, bucketize
 from tclose.algorithms.shared.class_sizes import ClassSizes
 from tclose.algorithms.shared.merge import merge
-from tclose.distances import Line, Matrix
-from tclose.distances.matrix import GAP
+from tclose.distances import Line
 from tclose.errors import SchemaError
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable
@@ -168,7 +167,5 @@ def _plans(table: EncodedTable, requirement: Requirement, options: Options) -> I
 def left_of_t(attribute: Attribute, counts: NDArray[np.int64]) -> Fraction:
     """What remains of t for classes measured against the table itself, by the triangle inequality."""
     assert attribute.t is not None
-    t = attribute.t - Fraction(attribute.distance(counts))
-    if isinstance(attribute.domain.form, Matrix):  # whose distance is only known up to a gap
-        t -= 2 * Fraction(GAP)
+    t = attribute.t - attribute.distance(counts)
     return max(t, Fraction(0))  # at 0 classes are distributed as the table is, which holds

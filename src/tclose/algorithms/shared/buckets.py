@@ -12,13 +12,13 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Form, Line, Matrix, Product, Tree
+from tclose.distances import Form, Line, Transport, Tree
 from tclose.distances.linkage import groups_of, linkage
 
 Integers = NDArray[np.int64]
 Bound = Literal["printed", "largest"]
 Node = TypeVar("Node")
-UNITS = 2**30  # of the distances of a matrix, which are rounded up; those of a joint have no more
+UNITS = 2**30  # the distances of a matrix or a joint have no more: finer ones are rounded up
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,18 +282,13 @@ def _bounds(parents: Integers, heights: Integers, values: Integers, counts: Inte
     return largest
 
 
-def join_values(form: Matrix | Product, counts: Integers) -> _Nodes:
+def join_values(form: Transport, counts: Integers) -> _Nodes:
     """Values joined by complete linkage: a node is as high as its farthest values are apart.
 
-    So that nothing is lost to rounding, distances are rounded up to whole units.
+    Distances finer than `UNITS` are rounded up, so that none becomes smaller.
     """
-    codes = np.flatnonzero(counts)
-    if isinstance(form, Matrix):
-        all_costs, units = np.ceil(form.distances * UNITS).astype(np.int64), UNITS
-    else:
-        form = form.coarser(UNITS)
-        all_costs, units = form.costs, form.denominator
-    costs = all_costs[np.ix_(codes, codes)]
+    codes, form = np.flatnonzero(counts), form.coarser(UNITS)
+    costs = form.costs[np.ix_(codes, codes)]
     joined = groups_of(linkage(costs))
     members, apart = [[place] for place in range(len(codes))], [0] * len(codes)
     within = [np.zeros(1, object) for _ in codes]  # the cost of filling all others of a node from each of its values
@@ -314,4 +309,4 @@ def join_values(form: Matrix | Product, counts: Integers) -> _Nodes:
         order.append(node)
     values = [int(codes[node]) if node < len(codes) else -1 for node in order]
     bounds = [int(within[node].max()) for node in order]
-    return _Nodes(np.array(parents), np.array(apart)[order], np.array(values), bounds, units)
+    return _Nodes(np.array(parents), np.array(apart)[order], np.array(values), bounds, form.denominator)

@@ -14,38 +14,31 @@ from numpy.typing import NDArray
 from tclose.algorithms.packing import LARGEST
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.algorithms.shared.buckets import join_values
-from tclose.distances import Equal, Line, Matrix, Product, Tree
-from tclose.distances.matrix import GAP
+from tclose.distances import Line, Transport, Tree
 from tclose.schema.columns import Diversity
-from tclose.table.encode import Domain
 
 if TYPE_CHECKING:
     from tclose.kernels.soft import Soft
 
 Integers = NDArray[np.int64]
 MOST_VALUES = 256  # of an attribute while searching: neighbouring ones are taken together
-LONGEST = 10**18  # rows times rows times denominator of a joint
-SIZES_DRAWN = np.repeat([6, 12, 25, 50], 8)  # of random classes on which the tree of a joint is measured
+LONGEST = 10**18  # rows times rows times denominator of a matrix or a joint
+SIZES_DRAWN = np.repeat([6, 12, 25, 50], 8)  # of random classes on which the tree of a matrix or a joint is measured
 STEP = 10**6  # fractions too long for the kernels are rounded to such parts, to the strict side
 
 
 def decidable(requirement: Requirement) -> Requirement:
     """The requirement without what kernels would have to ask about.
 
-    A matrix becomes the tree of its values joined by complete linkage, whose distances are never
-    smaller; long fractions are rounded to the strict side, and so are the distances of a joint.
+    Long fractions are rounded to the strict side, and so are the distances of a matrix or a joint.
     """
     return replace(requirement, attributes=tuple(_decidable(each, requirement.n) for each in requirement.attributes))
 
 
 def _decidable(attribute: Attribute, n: int) -> Attribute:
     t, domain = attribute.t, attribute.domain
-    if isinstance(domain.form, Product):
+    if isinstance(domain.form, Transport):
         domain = replace(domain, form=domain.form.coarser(max(LONGEST // n**2, 1)))
-    if isinstance(domain.form, Matrix):
-        form = Equal().form(domain.size) if t is None else _joined(domain.form)
-        domain = Domain(domain.column, form, domain.missing)
-        t = None if t is None else max(t - 2 * Fraction(GAP), Fraction(0))
     t = None if t is None else _short(t, math.floor)
     asked = attribute.l
     if asked is not None:
@@ -64,7 +57,7 @@ def _short(number: Fraction, rounded: Callable[[Fraction], int]) -> Fraction:
     return Fraction(rounded(number * step), step)
 
 
-def _joined(form: Matrix | Product) -> Tree:
+def _joined(form: Transport) -> Tree:
     """The tree of complete linkage over all values: the reference may lack some that the table has."""
     nodes = join_values(form, np.ones(form.size, np.int64))
     depths = np.zeros(len(nodes.parents), np.int64)
@@ -126,13 +119,13 @@ def _runs(attribute: Attribute) -> tuple[Integers, Integers, Integers, NDArray[n
         middles = np.bincount(of_code, weights=form.positions * rows) / np.bincount(of_code, weights=rows)
         high = np.arange(1, len(middles))
         return of_code, np.zeros_like(high), high, np.diff(middles) / form.span
-    if isinstance(form, Product):
-        return _product_runs(form, reference)
+    if isinstance(form, Transport):
+        return _transport_runs(form, reference)
     assert isinstance(form, Tree)
     return _tree_runs(form, reference)
 
 
-def _product_runs(form: Product, reference: Integers) -> tuple[Integers, Integers, Integers, NDArray[np.float64]]:
+def _transport_runs(form: Transport, reference: Integers) -> tuple[Integers, Integers, Integers, NDArray[np.float64]]:
     """Those of the tree that is never nearer, as much shorter as it is too far for classes drawn at random."""
     tree, rng = _joined(form), np.random.default_rng(0)
     of_code, low, high, weights = _tree_runs(tree, reference)

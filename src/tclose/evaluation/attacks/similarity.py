@@ -12,13 +12,14 @@ A table as a whole may reveal as much already: then t-closeness cannot help, and
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Form, Line, Matrix, Product, Tree
+from tclose.distances import Form, Line, Transport, Tree
 from tclose.table.classes import Tally
 
 Integers = NDArray[np.int64]
@@ -84,7 +85,6 @@ def class_reveals(form: Form, tally: Tally, outliers: float = 0.1, narrow: float
         width = _narrowest(form.positions, tally, needed)
         alike: NDArray[np.bool_] = (width * below.denominator < form.span * below.numerator) | (width == 0)
         return alike
-    assert not isinstance(form, Product)  # a combination is attacked by its columns
     most = _most_in_one(branches(form), tally) if isinstance(form, Tree) else _most_near(form, tally, below)
     enough: NDArray[np.bool_] = most >= needed
     return enough
@@ -127,10 +127,10 @@ def _most_in_one(branch: Integers, tally: Tally) -> Integers:
     return most
 
 
-def _most_near(form: Matrix, tally: Tally, below: Fraction) -> Integers:
+def _most_near(form: Transport, tally: Tally, below: Fraction) -> Integers:
     """The most rows of each class that are near to one value."""
-    costs = np.asarray(form.costs, np.float64)
-    near = (costs < float(below) * costs.max()) | np.eye(len(costs), dtype=bool)
+    costs = form.costs
+    near = (costs < math.ceil(below * int(costs.max()))) | np.eye(len(costs), dtype=bool)  # costs are whole
     owner, most = tally.owner, np.zeros(len(tally.sizes), np.int64)
     step = max(AT_A_TIME // len(costs), 1)
     for first in range(0, len(most), step):

@@ -1,4 +1,4 @@
-"""The distance of several attributes taken as one: the mean of theirs."""
+"""A distance that no tree has, as a transport problem in integers: a matrix, or the mean of several distances."""
 
 from __future__ import annotations
 
@@ -22,31 +22,33 @@ SHORT = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class Product:
-    """Values are combinations; the mean over the columns of their ground distances is the distance of two.
+class Transport:
+    """Any metric within [0, 1]: the ground distances of all pairs of values.
 
-    The mean of metrics is a metric, and within [0, 1]. No tree has it, so the Earth Mover's
-    Distance is a transport problem. Costs and masses are integers, and so is the solution.
+    No tree has it, so the Earth Mover's Distance is a transport problem. Costs and masses are
+    integers, and so is the solution.
 
-    The distance of each column is at most so many times the joint one as there are columns: of
-    any plan between two joint distributions, forget all columns but the i-th. What is left is a
-    plan between the distributions of that column, so EMD_i is at most its work w_i. The work of the
-    plan is the mean of all w_i. With the best plan, EMD_1 + ... + EMD_c <= c EMD.
+    The values of a joint are combinations, and the distance of two is the mean over the columns of
+    their ground distances, which is a metric too. The distance of each column is at most that many
+    times the joint one as there are columns: of any plan between two joint distributions, forget all
+    columns but the i-th. What is left is a plan between the distributions of that column, so EMD_i is
+    at most its work w_i. The work of the plan is the mean of all w_i. With the best plan,
+    EMD_1 + ... + EMD_c <= c EMD.
 
     Attributes
     ----------
     costs
-        The ground distance of each combination from each other, times the denominator.
+        The ground distance of each value from each other, times the denominator.
     denominator
         The same for all.
 
     Examples
     --------
     >>> line = Line(np.arange(3), 2)
-    >>> product = Product.of([line, line], np.array([[0, 0], [0, 2], [2, 2]]))
-    >>> product.costs.tolist(), product.denominator
+    >>> joint = Transport.of([line, line], np.array([[0, 0], [0, 2], [2, 2]]))
+    >>> joint.costs.tolist(), joint.denominator
     ([[0, 1, 2], [1, 0, 1], [2, 1, 0]], 2)
-    >>> product.distance(np.array([0, 0, 2]), np.array([2, 1, 1]))
+    >>> joint.distance(np.array([0, 0, 2]), np.array([2, 1, 1]))
     Fraction(5, 8)
     """
 
@@ -54,8 +56,8 @@ class Product:
     denominator: int
 
     @classmethod
-    def of(cls, forms: Sequence[Line | Tree], cells: NDArray[Any]) -> Product:
-        """The product over some combinations: one row each, its codes side by side.
+    def of(cls, forms: Sequence[Line | Tree | Transport], cells: NDArray[Any]) -> Transport:
+        """The mean of several distances over some combinations: one row each, its codes side by side.
 
         Raises
         ------
@@ -70,7 +72,7 @@ class Product:
         divisor = int(np.gcd.reduce(costs, axis=None, initial=len(parts) * common))
         return cls(costs // divisor, len(parts) * common // divisor)
 
-    def coarser(self, largest: int) -> Product:
+    def coarser(self, largest: int) -> Transport:
         """No ground distance smaller, and the denominator at most so large.
 
         Rounded up, it still is a metric: ceil(a + b) <= ceil(a) + ceil(b).
@@ -78,17 +80,22 @@ class Product:
         if self.denominator <= largest:
             return self
         costs = [[-(-cost * largest // self.denominator) for cost in row] for row in self.costs.tolist()]
-        return Product(np.array(costs, np.int64).reshape(self.costs.shape), largest)
+        return Transport(np.array(costs, np.int64).reshape(self.costs.shape), largest)
 
     @cached_property
     def pairs(self) -> Integers:
-        """Which combinations lie together: pairs whose groups are joined, nearest first."""
+        """Which values lie together: pairs whose groups are joined, nearest first."""
         return linkage(self.costs)
 
     @property
     def size(self) -> int:
-        """The number of combinations."""
+        """The number of values in the domain."""
         return len(self.costs)
+
+    @property
+    def distances(self) -> NDArray[np.float64]:
+        """The ground distances in floats, for searching only."""
+        return self.costs / self.denominator
 
     def emd(self, p: Sequence[Fraction], q: Sequence[Fraction]) -> Fraction:
         """The distance between two normalized distributions."""
@@ -135,11 +142,13 @@ class Plan:
     work: int
 
 
-def ground_distances(form: Line | Tree, codes: NDArray[Any]) -> tuple[Integers, int]:
+def ground_distances(form: Line | Tree | Transport, codes: NDArray[Any]) -> tuple[Integers, int]:
     """Of each of some values from each other: integers, and what to divide them by."""
     if isinstance(form, Line):
         positions = form.positions[codes]
         return abs(positions[:, None] - positions[None, :]), form.span
+    if isinstance(form, Transport):
+        return form.costs[np.ix_(codes, codes)], form.denominator
     # From the root down, two paths are one until they part; the weights from there on down are on the way.
     paths = form.paths[codes]
     weights = np.where(paths >= 0, form.weights[paths], 0)

@@ -13,9 +13,9 @@ from scipy.cluster.hierarchy import cophenet
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.spatial.distance import squareform
 
-from tclose.distances import Equal, Line, Ordered, Product, Tree
+from tclose.distances import Equal, Line, Ordered, Transport, Tree
 from tclose.distances.linkage import groups_of, linkage
-from tclose.distances.product import ground_distances
+from tclose.distances.transport_form import ground_distances
 from tclose.kernels import transport
 from tclose.kernels.transport import FAR, NEAR, SOLVED, carry
 from tests.algorithms.shared.random_domains import hierarchy_of, random_metric, random_tree
@@ -36,12 +36,12 @@ def random_form(random: Random) -> Line | Tree:
     return form.with_missing() if random.random() < 0.3 else form
 
 
-def random_product(random: Random) -> tuple[Product, list[Line | Tree], Integers]:
+def random_product(random: Random) -> tuple[Transport, list[Line | Tree], Integers]:
     """Some combinations of two or three columns."""
     forms = [random_form(random) for _ in range(random.choice([2, 2, 3]))]
     cells = np.argwhere(np.ones([form.size for form in forms]))
     chosen = sorted(random.sample(range(len(cells)), min(len(cells), random.randint(1, 12))))
-    return Product.of(forms, cells[chosen]), forms, cells[chosen]
+    return Transport.of(forms, cells[chosen]), forms, cells[chosen]
 
 
 def random_counts(m: int, random: Random) -> tuple[Integers, Integers]:
@@ -56,7 +56,7 @@ def shares(counts: Integers) -> list[Fraction]:
     return [Fraction(int(count), int(counts.sum())) for count in counts]
 
 
-def ground_of(product: Product) -> list[list[Fraction]]:
+def ground_of(product: Transport) -> list[list[Fraction]]:
     return [[Fraction(int(cost), product.denominator) for cost in row] for row in product.costs]
 
 
@@ -101,7 +101,7 @@ def test_the_distance_is_that_of_a_linear_program(seed: int) -> None:
     random, rng = Random(seed), np.random.default_rng(seed)
     forms: list[Line | Tree] = [Ordered().form(random.randint(3, 7)), Equal().form(random.randint(2, 5))]
     cells = np.argwhere(np.ones([form.size for form in forms]))
-    product = Product.of(forms, cells)
+    product = Transport.of(forms, cells)
     reference = rng.integers(1, 2_000, product.size)
     counts = rng.multinomial(random.choice([5, 30, 900]), reference / reference.sum())
     exact = product.distance(counts, reference)
@@ -128,7 +128,7 @@ def test_close_in_each_and_far_together() -> None:
     """Half the table has the one value of a column and half the other, whatever the other column has; a class has
     both or none."""
     flat = Equal().form(2)
-    product = Product.of([flat, flat], np.array([[0, 0], [0, 1], [1, 0], [1, 1]]))
+    product = Transport.of([flat, flat], np.array([[0, 0], [0, 1], [1, 0], [1, 1]]))
     assert flat.emd([Fraction(1, 2)] * 2, [Fraction(1, 2)] * 2) == 0
     assert product.distance(np.array([3, 0, 0, 3]), np.array([5, 5, 5, 5])) == Fraction(1, 4)
 
@@ -150,7 +150,7 @@ def test_moves_carry_it_out(seed: int) -> None:
 
 def test_masses_beyond_64_bits() -> None:
     forms: list[Line | Tree] = [Ordered().form(3), Equal().form(2)]
-    product = Product.of(forms, np.argwhere(np.ones((3, 2))))
+    product = Transport.of(forms, np.argwhere(np.ones((3, 2))))
     long = [Fraction(1, prime) for prime in (10**12 + 39, 10**12 + 61, 10**12 + 63, 7, 11)]
     p, q = [*long, 1 - sum(long, Fraction())], [1 - sum(long, Fraction()), *long]
     assert product.emd(p, q) == exact_transport(p, q, ground_of(product))
@@ -160,7 +160,7 @@ def test_masses_beyond_64_bits() -> None:
 def test_large_tables_with_fine_distances_stay_exact() -> None:
     """n s denominator is about 2^92 here."""
     line = Line(np.array([0, 10**9 + 7, 2**40]), 2**40)
-    product = Product.of([line, Equal().form(2)], np.array([[0, 0], [1, 1], [2, 0]]))
+    product = Transport.of([line, Equal().form(2)], np.array([[0, 0], [1, 1], [2, 0]]))
     reference, counts = np.array([10**7, 10**7 + 1, 10**7 + 2]), np.array([999_983, 10**6 + 3, 1])
     expected = exact_transport(counts.tolist(), reference.tolist(), ground_of(product))
     assert product.distance(counts, reference) == expected
@@ -169,7 +169,7 @@ def test_large_tables_with_fine_distances_stay_exact() -> None:
 def test_no_common_denominator_of_reasonable_size() -> None:
     lines = [Line(np.array([0, span]), span) for span in (2**31 - 1, 2**29 - 3)]
     with pytest.raises(OverflowError):
-        Product.of(lines, np.array([[0, 0], [1, 1]]))
+        Transport.of(lines, np.array([[0, 0], [1, 1]]))
 
 
 @for_seeds(60)
@@ -231,7 +231,7 @@ def test_a_quick_plan_is_never_too_cheap(seed: int) -> None:
     assert quick <= tree
 
 
-def _height_work(product: Product, surplus: Integers) -> int:
+def _height_work(product: Transport, surplus: Integers) -> int:
     """What the quick plan may cost at most: each mass as far as the farthest values of the groups that meet."""
     members: list[list[int]] = [[value] for value in range(product.size)]
     work = 0
