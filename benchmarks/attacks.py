@@ -52,7 +52,7 @@ def _exposed(console: Console, table: Table) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tclose.HighLossWarning)
         for name in _capable(schema):
-            after = tclose.attack(table.frame, schema, name).after
+            after = tclose.attack(table.frame, schema, method=name).after
             assert after is not None
             found[name] = after
     title = f"{table.title}, first {len(table.frame):,} rows, k = {K}, t = {T}"

@@ -22,7 +22,7 @@ from tclose.schema.schema import Schema
 from tclose.table import joint_codes
 from tclose.table.encode import encode
 from tclose.table.source import Source, read
-from tclose.verification.verify import verify
+from tclose.verification.verify import check_release
 from tests.oracles.joint import joint_distance
 from tests.strategies import run
 
@@ -171,7 +171,7 @@ def test_too_many_combinations_are_refused() -> None:
         rf"exactly for at most {joint_codes.MOST}\. Bin .* fewer columns\."
     )
     frame, schema = many(joint_codes.MOST + 1)
-    for action in (tclose.assess, tclose.anonymize, lambda frame, schema: verify(Source.of(frame), schema)):
+    for action in (tclose.assess, tclose.anonymize, lambda frame, schema: check_release(Source.of(frame), schema)):
         with pytest.raises(TableError, match=said):
             action(frame, schema)
     frame, schema = many(joint_codes.MOST)
@@ -267,7 +267,7 @@ def test_a_joint_binds_where_its_columns_do_not() -> None:
     given["joint"] = {"ab": {"columns": ["a", "b"], "t": 0.2}}
     assert tclose.assess(frame, Schema.from_dict(given)).t == {"a": 0, "b": 0, "ab": Fraction(1, 4)}
     with pytest.raises(VerificationError, match=r"t of 'ab' is 0\.25 and not 0\.2"):
-        verify(Source.of(apart.aligned()), Schema.from_dict(given))
+        check_release(Source.of(apart.aligned()), Schema.from_dict(given))
     with pytest.raises(InfeasibleError, match="What binds is the requirement on 'ab'"):
         tclose.anonymize(frame, Schema.from_dict(given), method="mondrian")
 
@@ -317,8 +317,8 @@ def test_a_changed_file_is_caught(tmp_path: Path) -> None:
     schema = Schema.from_dict(keys())
     release = tclose.anonymize(patients(), schema, method="mondrian", seed=1)
     table = release.aligned()
-    verify(Source.of(table), schema)
+    check_release(Source.of(table), schema)
     first = table["age"][0]
     swapped = table.with_columns(days=pl.when(pl.col("age") == first).then(pl.lit("3")).otherwise(pl.col("days")))
     with pytest.raises(VerificationError, match="t of 'stay'"):
-        verify(Source.of(swapped), schema)
+        check_release(Source.of(swapped), schema)

@@ -17,10 +17,11 @@ from tclose.errors import VerificationError
 from tclose.release.recode import recode
 from tclose.schema.schema import Schema
 from tclose.table.coded import as_text
-from tclose.table.encode import encode, select_rows
+from tclose.table.encode import encode
 from tclose.table.partition import Partition
+from tclose.table.row_selection import select_rows
 from tclose.table.source import Source, read
-from tclose.verification.verify import verify
+from tclose.verification.verify import check_release
 from tests.oracles.optimal_partition import Problem, optimum_by_subsets
 from tests.oracles.sabre import exact_transport
 from tests.seeds import for_seeds
@@ -119,29 +120,29 @@ def test_the_release_is_as_printed(groups: Groups, printed: Printed, cost: int) 
 
 def test_table_2_is_3_anonymous_and_no_more() -> None:
     frame, _, _ = released(GROUPS_2, schema())
-    assert verify(Source.of(frame), schema(k=3)).k == tclose.assess(as_text(frame), schema()).k == 3
+    assert check_release(Source.of(frame), schema(k=3)).k == tclose.assess(as_text(frame), schema()).k == 3
     with pytest.raises(VerificationError, match="k is 3 and not 4"):
-        verify(Source.of(frame), schema(k=4))
+        check_release(Source.of(frame), schema(k=4))
     with pytest.raises(VerificationError, match="l of 'Disease'"):  # all of the third group have cancer
-        verify(Source.of(frame), schema(l={"frequency": 2}))
+        check_release(Source.of(frame), schema(l={"frequency": 2}))
 
 
 def test_table_3_is_2_diverse_and_not_close() -> None:
     frame, _, _ = released(GROUPS_3, schema())
     report = tclose.assess(as_text(frame), schema())
-    assert verify(Source.of(frame), schema(l={"frequency": 2})).l["Disease"].frequency == 2
+    assert check_release(Source.of(frame), schema(l={"frequency": 2})).l["Disease"].frequency == 2
     assert (report.k, report.classes, report.t["Disease"]) == (2, 4, Fraction(2, 5))
     distances = [Fraction(4, 10), Fraction(1, 10), Fraction(3, 10), Fraction(3, 10)]
     assert [distance_of(group) for group in GROUPS_3] == distances
     with pytest.raises(VerificationError, match=r"t of 'Disease' is 0\.4 and not 0\.3"):
-        verify(Source.of(frame), schema(t="0.3"))
+        check_release(Source.of(frame), schema(t="0.3"))
 
 
 def test_table_5_is_close() -> None:
     """Its first two groups are released alike, so that who reads it sees one class of seven rows."""
     frame, _, _ = released(GROUPS_5, schema())
     assert [distance_of(group) for group in GROUPS_5] == [Fraction(1, 15), Fraction(1, 10), Fraction(1, 15)]
-    measured = verify(Source.of(frame), schema(t="0.1"))
+    measured = check_release(Source.of(frame), schema(t="0.1"))
     assert (measured.classes, measured.k, measured.t["Disease"]) == (2, 3, Fraction(1, 15))
     assert distance_of([*GROUPS_5[0], *GROUPS_5[1]]) == Fraction(1, 35)
     report = tclose.assess(as_text(frame), schema())

@@ -18,7 +18,7 @@ from tclose.datasets import hospital
 from tclose.evaluation.utility.utility import beside
 from tclose.schema.schema import Schema
 from tclose.table.source import read
-from tclose.verification.verify import verify
+from tclose.verification.verify import check_release
 
 SECRET = "a secret that is longer than twelve bytes"
 
@@ -92,7 +92,7 @@ def test_the_loss_of_means_is_not_certified() -> None:
 
 def test_a_star_that_spells_missing_is_still_a_released_value() -> None:
     frame = pl.DataFrame({"age": [None] * 4 + ["*"] * 4, "note": list("aabb") + list("abbb")})
-    found = verify(read(frame), schema(k=2, missing="category", missing_values=["*"], identifiers=[]))
+    found = check_release(read(frame), schema(k=2, missing="category", missing_values=["*"], identifiers=[]))
     assert (found.classes, found.k) == (2, 4)
 
 

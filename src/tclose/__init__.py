@@ -8,8 +8,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tclose import datasets as datasets
     from tclose import distances as distances
+    from tclose import pages as pages
     from tclose import stream as stream
+    from tclose import testing as testing
     from tclose.algorithms import methods as methods
+    from tclose.algorithms.clusters.clusters import Clusters as Clusters
+    from tclose.algorithms.clusters.microaggregation import Microaggregation as Microaggregation
+    from tclose.algorithms.clusters.pca import PCA as PCA
+    from tclose.algorithms.exact.exact import Exact as Exact
+    from tclose.algorithms.fragments.fragments import Fragments as Fragments
+    from tclose.algorithms.fragments.fragments_strict import FragmentsStrict as FragmentsStrict
+    from tclose.algorithms.incognito.incognito import Incognito as Incognito
+    from tclose.algorithms.k_approx.k_approx import KApprox as KApprox
+    from tclose.algorithms.milp.milp import Milp as Milp
+    from tclose.algorithms.mondrian.mondrian import Mondrian as Mondrian
+    from tclose.algorithms.sabre.sabre import SabreAK as SabreAK
+    from tclose.algorithms.sabre.sabre import SabreKNN as SabreKNN
+    from tclose.algorithms.tight.tight import Tight as Tight
+    from tclose.algorithms.two_diversity.two_diversity import TwoDiversity as TwoDiversity
     from tclose.distances import emd as emd
     from tclose.distances import moves as moves
     from tclose.errors import HighLossWarning as HighLossWarning
@@ -33,41 +49,58 @@ if TYPE_CHECKING:
     from tclose.evaluation.utility.utility import utility as utility
     from tclose.pipeline import anonymize as anonymize
     from tclose.pipeline import assess as assess
+    from tclose.pipeline import verify as verify
     from tclose.release.release import Release as Release
     from tclose.schema.hierarchy import Hierarchy as Hierarchy
     from tclose.schema.schema import Schema as Schema
+    from tclose.verification.verdict import Verdict as Verdict
 
 __version__ = "0.1.0"
 
 # Each name is imported when it is first used: a program that only asks for help loads nothing else.
 _HOMES = {
-    **dict.fromkeys(["anonymize", "assess"], "pipeline"),
-    **dict.fromkeys(["attack", "Attacks"], "evaluation.attacks.attack"),
-    **dict.fromkeys(["emd", "moves"], "distances"),
-    **dict.fromkeys(["SchemaError", "TableError", "SizeError", "InfeasibleError", "VerificationError"], "errors"),
-    **dict.fromkeys(
-        ["MeasureError", "MissingExtraError", "TcloseError", "HighLossWarning", "InferredSchemaWarning"], "errors"
+    "pipeline": ("anonymize", "assess", "verify"),
+    "distances": ("emd", "moves"),
+    "errors": (
+        *("HighLossWarning", "InfeasibleError", "InferredSchemaWarning", "MeasureError", "MissingExtraError"),
+        *("SchemaError", "SizeError", "TableError", "TcloseError", "VerificationError"),
     ),
-    **dict.fromkeys(["compare", "Comparison"], "evaluation.choosing.compare"),
-    **dict.fromkeys(["suggest", "Suggestion"], "evaluation.choosing.suggest"),
-    "gap": "evaluation.choosing.gap",
-    "methods": "algorithms",
-    "report_html": "evaluation.report.report_page",
-    "Hierarchy": "schema.hierarchy",
-    "Release": "release.release",
-    "Schema": "schema.schema",
-    "utility": "evaluation.utility.utility",
+    "algorithms": ("methods",),
+    "algorithms.clusters.clusters": ("Clusters",),
+    "algorithms.clusters.microaggregation": ("Microaggregation",),
+    "algorithms.clusters.pca": ("PCA",),
+    "algorithms.exact.exact": ("Exact",),
+    "algorithms.fragments.fragments": ("Fragments",),
+    "algorithms.fragments.fragments_strict": ("FragmentsStrict",),
+    "algorithms.incognito.incognito": ("Incognito",),
+    "algorithms.k_approx.k_approx": ("KApprox",),
+    "algorithms.milp.milp": ("Milp",),
+    "algorithms.mondrian.mondrian": ("Mondrian",),
+    "algorithms.sabre.sabre": ("SabreAK", "SabreKNN"),
+    "algorithms.tight.tight": ("Tight",),
+    "algorithms.two_diversity.two_diversity": ("TwoDiversity",),
+    "evaluation.attacks.attack": ("attack", "Attacks"),
+    "evaluation.choosing.compare": ("compare", "Comparison"),
+    "evaluation.choosing.gap": ("gap",),
+    "evaluation.choosing.suggest": ("suggest", "Suggestion"),
+    "evaluation.report.report_page": ("report_html",),
+    "evaluation.utility.utility": ("utility",),
+    "release.release": ("Release",),
+    "schema.hierarchy": ("Hierarchy",),
+    "schema.schema": ("Schema",),
+    "verification.verdict": ("Verdict",),
 }
-_MODULES = ("datasets", "distances", "stream", "testing")
+_MODULES = ("datasets", "distances", "pages", "stream", "testing")
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = ["__version__", *_HOMES, *_MODULES]
+__all__ = ["__version__", *_HOME, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"tclose.{name}")
-    if name in _HOMES:
-        return getattr(import_module(f"tclose.{_HOMES[name]}"), name)
+    if name in _HOME:
+        return getattr(import_module(f"tclose.{_HOME[name]}"), name)
     raise AttributeError(f"module 'tclose' has no attribute '{name}'")
 
 

@@ -1,14 +1,15 @@
-"""anonymize and assess: the whole way, readable on one screen."""
+"""anonymize, assess and verify: the whole way, readable on one screen."""
 
 from __future__ import annotations
 
 import secrets
 import time as clock
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -17,29 +18,33 @@ from tclose.algorithms import DEFAULT, Algorithm, find, parameters_of, run_metho
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Attribute, Requirement
-from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
-from tclose.release.certificate import certify
+from tclose.errors import HighLossWarning, InfeasibleError, TableError, VerificationError
+from tclose.release.certificate import Certificate, certify, fit_certificate
 from tclose.release.recode import recode
 from tclose.release.record import Record
 from tclose.release.release import Release
 from tclose.schema.columns import Quasi
-from tclose.schema.schema import Schema
-from tclose.table.encode import EncodedTable, encode_rows, select_rows
-from tclose.table.inference import check_keywords, infer_schema
+from tclose.schema.keys import SchemaKeys, takes_keys
+from tclose.schema.schema import Schema, SchemaLike
+from tclose.table.arguments import check_order, take_in
+from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.partition import Partition
 from tclose.table.reading import Reader
+from tclose.table.row_selection import select_rows
 from tclose.table.source import Source, read
 from tclose.verification.assessment import Report
-from tclose.verification.verify import Measured, measure, verify
+from tclose.verification.verdict import Verdict
+from tclose.verification.verify import Measured, check_release, judge, measure
 
 SECONDS_TO_EXPLAIN = 20.0  # for each attribute by itself
 
 Listener = Callable[[str, float | None, float | None], None]
 
 
+@takes_keys
 def anonymize(
     df: Any,
-    schema: Schema | None = None,
+    schema: SchemaLike | None = None,
     *,
     method: str | Algorithm = DEFAULT,
     seed: int | None = None,
@@ -49,7 +54,7 @@ def anonymize(
     progress: Listener | None = None,
     start: Partition | None = None,
     control: Control | None = None,
-    **keys: Any,
+    **keys: Unpack[SchemaKeys],
 ) -> Release:
     """Turn a table into a verified release.
 
@@ -58,8 +63,10 @@ def anonymize(
     df
         A dataframe (pandas, polars, pyarrow, or any with an Arrow stream), or a path.
     schema
-        What each column is and what is promised; or give its keys as keywords instead:
-        `quasi=[...]`, `sensitive={column: t}`, `k=...`, and kinds are inferred, and said.
+        What each column is and what is promised: a `Schema`, a dict with its keys, or a path to TOML.
+    keys
+        The keys of a schema instead: `quasi=[...]`, `sensitive={column: t}`, `k=...` and the rest.
+        Kinds that are not given are inferred, and said.
     method
         A name of `tclose.methods()`, or an algorithm object.
     seed
@@ -93,10 +100,10 @@ def anonymize(
     seconds: dict[str, float] = {}
     tell = progress or (lambda stage, loss, done: None)
     algorithm = find(method)
-    if schema is not None:
-        check_capable(algorithm, schema)
+    if isinstance(schema, Schema):
+        check_capable(algorithm, schema)  # before any row is read
     with _stage("read", seconds, tell):
-        schema, source = take_in(df, schema, keys)
+        schema, source = take_in(df, schema, keys, "anonymize")
         digest = source.digest()
     check_capable(algorithm, schema)
     seed = secrets.randbits(63) if seed is None else seed
@@ -132,11 +139,14 @@ def anonymize(
     return Release(schema, certificate, record, loss, measured, frame, table.rows, source.restore)
 
 
-def assess(df: Any, schema: Schema | None = None, *, show_values: bool = False, **keys: Any) -> Report:
+@takes_keys
+def assess(
+    df: Any, schema: SchemaLike | None = None, *, show_values: bool = False, **keys: Unpack[SchemaKeys]
+) -> Report:
     """Measure a table as it stands, raw or already generalized: k, t and l, and the worst classes.
 
-    The parameters are those of `anonymize`. Quasi-identifiers are compared as they are, so
-    hierarchies of theirs need not cover them.
+    The parameters are those of `anonymize`, but that k need not be given. Quasi-identifiers are
+    compared as they are, so hierarchies of theirs need not cover them.
 
     Examples
     --------
@@ -145,7 +155,7 @@ def assess(df: Any, schema: Schema | None = None, *, show_values: bool = False, 
     >>> tclose.assess(frame, schema).k
     1
     """
-    schema, source = take_in(df, schema, keys)
+    schema, source = take_in(df, schema, keys if schema is not None else {"k": 1, **keys}, "assess")
     columns = tuple(
         name for quasi in schema.quasi for name in ((quasi.column,) if quasi.column in source.names else quasi.released)
     )
@@ -160,6 +170,48 @@ def assess(df: Any, schema: Schema | None = None, *, show_values: bool = False, 
     return Report(measured, schema, rows, source, columns, show_values)
 
 
+def verify(
+    df: Any,
+    schema: SchemaLike,
+    *,
+    certificate: Certificate | Mapping[str, Any] | Path | str | None = None,
+    show_values: bool = False,
+) -> Verdict:
+    """Judge a released table: does it keep the promise of its schema, and fit its certificate?
+
+    Parameters
+    ----------
+    df
+        The released table: a dataframe, or a path.
+    schema
+        The schema it was released by: a `Schema`, a dict with its keys, or a path to TOML.
+    certificate
+        Its certificate, or where that lies; if None, the one beside the file, if there is one.
+    show_values
+        Let errors quote the values they are about.
+
+    Raises
+    ------
+    TableError
+        The table cannot be read, or is no release of this schema.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> frame, schema = tclose.datasets.census(2000, seed=1)
+    >>> release = tclose.anonymize(frame, schema, method="mondrian")
+    >>> tclose.verify(release.table, schema).holds
+    True
+    """
+    check_order(df, schema, "verify")
+    schema = Schema.of(schema)
+    source = read(df, schema.delimiter)  # a release is UTF-8
+    measured, problems = judge(source, schema, show_values)
+    path = Path(df) if isinstance(df, str | Path) else None
+    fits, wrong = fit_certificate(measured, certificate, path)
+    return Verdict((*problems, *wrong), measured, fits)
+
+
 def _with_open_ends(source: Source, schema: Schema) -> Source:
     """Bounds that are empty because a tail is open are values, not missing."""
     names = {name for quasi in schema.quasi if quasi.publish == "bounds" for name in quasi.released}
@@ -172,19 +224,6 @@ def _with_open_ends(source: Source, schema: Schema) -> Source:
         return ends.set(ends == "", None).fill_null("open")
 
     return replace(source, column=column)
-
-
-def take_in(df: Any, schema: Schema | None, keys: dict[str, Any]) -> tuple[Schema, Source]:
-    """A table with its schema, given or inferred from keywords."""
-    if schema is not None:
-        if keys:
-            raise SchemaError(f"Give a schema or keywords, not both: {', '.join(keys)}.")
-        return schema, read(df, schema.delimiter, schema.encoding)
-    if "quasi" not in keys or "k" not in keys:
-        raise SchemaError("Give a schema, or at least quasi=[...], sensitive={column: t} and k=...")
-    check_keywords(keys)
-    source = read(df, keys.get("delimiter", ","), keys.get("encoding", "utf-8"))
-    return infer_schema(source, keys), source
 
 
 def _useless(
@@ -222,7 +261,7 @@ def _useless(
 
 def _verified(frame: pl.DataFrame, schema: Schema) -> Measured:
     try:
-        return verify(Source.of(frame), schema)
+        return check_release(Source.of(frame), schema)
     except VerificationError as error:
         if schema.keep and "`keep`" in str(error):
             raise InfeasibleError(str(error)) from None

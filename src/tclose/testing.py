@@ -32,10 +32,11 @@ from tclose.errors import InfeasibleError, SchemaError, TableError
 from tclose.release.recode import recode
 from tclose.schema.columns import Diversity, Quasi, Sensitive
 from tclose.schema.schema import Schema
-from tclose.table.encode import EncodedTable, encode, select_rows
+from tclose.table.encode import EncodedTable, encode
 from tclose.table.partition import Partition
+from tclose.table.row_selection import select_rows
 from tclose.table.source import Source, read
-from tclose.verification.verify import verify
+from tclose.verification.verify import check_release
 
 Columns = Callable[[Capabilities], dict[str, list[Any]]]
 Maker = Callable[..., tuple[pl.DataFrame, Schema]]
@@ -127,7 +128,7 @@ def _check_partition(
     released = recode(table, partition, source, select_rows(source, schema)[0], schema)
     expected = {*schema.released_quasi, *(s.column for s in schema.sensitive), *schema.keep}
     _require(set(released.columns) == expected, "no column is added or lost")
-    measured = verify(Source.of(released), schema)
+    measured = check_release(Source.of(released), schema)
     _require(measured.classes <= len(sizes), "classes that look alike are one")
     improved = run(method, table, requirement, partition)
     _require(table.loss(improved.labels) <= table.loss(partition.labels) + 1e-12, "a start is not made worse")

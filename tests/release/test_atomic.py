@@ -30,7 +30,7 @@ from tclose.release.release import Release
 from tclose.schema.schema import Schema
 from tclose.table.coded import as_text
 from tclose.table.source import file_digest
-from tclose.verification.verify import verify
+from tclose.verification.verify import check_release
 from tests.strategies import as_csv, people, promise, run
 
 FORK = multiprocessing.get_context("forkserver")  # a child in milliseconds, without the threads of this process
@@ -126,7 +126,7 @@ def write_failing(
 STEPS = [
     pytest.param((module, "write_frame", 1), id="release-not-written"),
     pytest.param((writing, "read", 1), id="not-read-back"),
-    pytest.param((writing, "verify", 1), id="not-verified"),
+    pytest.param((writing, "check_release", 1), id="not-verified"),
     pytest.param((module, "file_digest", 1), id="not-hashed"),
     pytest.param((Path, "write_text", 1), id="certificate-not-written"),
     pytest.param((os, "chmod", 1), id="release-not-opened"),
@@ -171,7 +171,7 @@ def test_whatever_is_raised_once_it_is_written_nothing_is_left(
 
 def test_a_write_that_failed_can_be_tried_again(release: Release, target: Path) -> None:
     with pytest.raises(InjectedError):
-        write_failing(release, target, (writing, "verify", 1), killed=True)
+        write_failing(release, target, (writing, "check_release", 1), killed=True)
     assert len(temporaries(target)) == 2
     release.write(target)
     assert is_complete(target)
@@ -482,9 +482,9 @@ def test_as_long_as_it_is_not_verified_only_its_owner_can_read_it(
 
     def looking(*arguments: Any) -> Any:
         seen.extend(stat.S_IMODE(path.stat().st_mode) for path in target.parent.iterdir())
-        return verify(*arguments)
+        return check_release(*arguments)
 
-    monkeypatch.setattr(writing, "verify", looking)
+    monkeypatch.setattr(writing, "check_release", looking)
     release.write(target)
     assert seen == [0o600, 0o600]
 

@@ -14,8 +14,9 @@ import pytest
 
 from tclose.release.recode import recode
 from tclose.schema.schema import Schema
-from tclose.table.encode import encode, select_rows
+from tclose.table.encode import encode
 from tclose.table.partition import Partition
+from tclose.table.row_selection import select_rows
 from tclose.table.source import read
 from tests.oracles.release import loss
 

@@ -18,11 +18,11 @@ from polars.testing import assert_frame_equal
 
 import tclose
 from tclose.errors import TableError, VerificationError
-from tclose.release.certificate import certificate_path, check_certificate
+from tclose.release.certificate import certificate_path
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
 from tclose.table.source import read
-from tclose.verification.verify import verify
+from tclose.verification.verify import check_release
 
 ROWS = 1000
 SUFFIXES = [".csv", ".csv.gz", ".parquet"]
@@ -176,24 +176,24 @@ def test_the_digest_is_that_of_the_file(release: Release, tmp_path: Path, suffix
     assert certificate["sha256"] == digest
     assert json.loads(certificate_path(path).read_text()) == certificate.as_dict()
     assert certificate_path(path).name == f"release{suffix}.certificate.json"
-    measured = verify(read(path), SCHEMA)
-    assert check_certificate(path, measured)
+    assert tclose.verify(path, SCHEMA).certificate
     assert sorted(file.name for file in tmp_path.iterdir()) == [path.name, certificate_path(path).name]
 
 
 def test_a_certificate_of_another_file(release: Release, tmp_path: Path) -> None:
     path = tmp_path / "release.csv"
     release.write(path)
-    measured = verify(read(path), SCHEMA)
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
-    with pytest.raises(VerificationError, match="not the certificate of this file"):
-        check_certificate(path, measured)
+    verdict = tclose.verify(path, SCHEMA)
+    assert not verdict.holds
+    assert "not the certificate of this table" in verdict.problems[0]
     certificate_path(path).write_text("{}")
-    with pytest.raises(VerificationError, match="not a certificate"):
-        check_certificate(path, measured)
+    verdict = tclose.verify(path, SCHEMA)
+    assert verdict.certificate is False
+    assert "not a certificate" in verdict.problems[0]
     certificate_path(path).unlink()
-    assert not check_certificate(path, measured)
+    assert tclose.verify(path, SCHEMA).certificate is None
 
 
 # The record
@@ -268,7 +268,7 @@ def test_what_fails_leaves_what_was_there(release: Release, tmp_path: Path, monk
 
     path = tmp_path / "release.csv"
     path.write_text("an older one")
-    monkeypatch.setattr("tclose.release.writing.verify", spoil)
+    monkeypatch.setattr("tclose.release.writing.check_release", spoil)
     with pytest.raises(VerificationError):
         release.write(path, record=tmp_path / "record.json")
     assert [file.name for file in tmp_path.iterdir()] == ["release.csv"]
@@ -312,7 +312,7 @@ def test_any_sensitive_attribute_can_be_written(name: str, suffix: str, tmp_path
     )
     release = tclose.anonymize(frame, schema)
     release.write(tmp_path / f"release{suffix}")
-    assert verify(read(tmp_path / f"release{suffix}"), schema).t == release.measured.t
+    assert check_release(read(tmp_path / f"release{suffix}"), schema).t == release.measured.t
 
 
 @pytest.mark.filterwarnings("ignore::tclose.errors.HighLossWarning")
@@ -371,7 +371,7 @@ def test_a_file_of_several_row_groups_holds_the_release(
     release.write(tmp_path / "release.parquet")
     assert pq.read_metadata(tmp_path / "release.parquet").num_row_groups > 1
     assert_frame_equal(pl.read_parquet(tmp_path / "release.parquet"), release.table)
-    assert verify(read(tmp_path / "release.parquet"), release.schema).as_dict() == release.measured.as_dict()
+    assert check_release(read(tmp_path / "release.parquet"), release.schema).as_dict() == release.measured.as_dict()
 
 
 def test_text_is_released_as_text(release: Release, tmp_path: Path) -> None:

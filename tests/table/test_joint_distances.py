@@ -19,7 +19,7 @@ from tclose.schema.schema import Schema
 from tclose.table import least_work as metric
 from tclose.table.least_work import Proposal, least_work
 from tclose.table.source import read
-from tclose.verification.verify import verify
+from tclose.verification.verify import check_release
 from tests.oracles.joint import by_all_ways, joint_distance
 from tests.oracles.sabre import exact_transport
 from tests.seeds import for_seeds
@@ -81,7 +81,7 @@ def largest(rows: list[Row], columns: list[str]) -> Fraction:
 
 
 def measured(rows: list[Row], columns: list[str], t: Fraction = Fraction(1)) -> Fraction | float:
-    return verify(read(pl.DataFrame(rows)), schema_of(columns, t)).t["together"]
+    return check_release(read(pl.DataFrame(rows)), schema_of(columns, t)).t["together"]
 
 
 @for_seeds(60)

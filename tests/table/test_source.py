@@ -18,7 +18,7 @@ from tclose.errors import TableError
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
 from tclose.table.source import Source, read
-from tclose.verification.verify import verify
+from tclose.verification.verify import check_release
 
 pd: Any = pytest.importorskip("pandas")
 pa: Any = pytest.importorskip("pyarrow")
@@ -269,7 +269,7 @@ def test_a_release_of_a_table_in_another_encoding(tmp_path: Path) -> None:
     release = tclose.anonymize(tmp_path / "table.csv", schema)
     release.write(tmp_path / "release.csv", keep_order=True)
     assert (tmp_path / "release.csv").read_text(encoding="utf-8") == "job;ill\nKöchin;Grippe\nKöchin;Röteln\n"
-    assert verify(read(tmp_path / "release.csv", ";"), schema).k == 2
+    assert check_release(read(tmp_path / "release.csv", ";"), schema).k == 2
 
 
 def test_a_wrong_encoding_is_said(tmp_path: Path) -> None:

@@ -79,11 +79,6 @@ class Registry(Mapping[str, type[Algorithm]]):
     def __len__(self) -> int:
         return len(self._homes)
 
-    def home(self, kind: str) -> str | None:
-        """The module of a method's class, by the name of the class."""
-        homes = {each.partition(":")[2]: each.partition(":")[0] for each in self._homes.values()}
-        return f"algorithms.{homes[kind]}" if kind in homes else None
-
 
 REGISTRY = Registry(
     {

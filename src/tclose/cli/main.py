@@ -152,20 +152,19 @@ def anonymize(
 @app.command(epilog="[bold]Example:[/bold] tclose verify release.csv -s schema.toml")
 def verify(data: Data, schema: SchemaOption, json: Json = False, show_values: ShowValues = False) -> None:
     """Check that a released file keeps the promise of its schema, and fits its certificate if that lies beside it."""
-    from tclose.release.certificate import check_certificate
+    from tclose.pipeline import verify
     from tclose.schema.schema import Schema
-    from tclose.table.source import read
-    from tclose.verification.verify import verify
 
     promised = Schema.load(schema)
-    measured = verify(read(data, promised.delimiter), promised, show_values)
-    certified = check_certificate(data, measured)
+    verdict = verify(data, promised, show_values=show_values)
     if json:
-        print(jsonlib.dumps({**measured.as_dict(), "certificate": certified}, indent=2))
-        return
-    from tclose.cli.show import show_verified
+        print(jsonlib.dumps(verdict.as_dict(), indent=2))
+    if not verdict.holds:
+        raise VerificationError(f"The table does not keep its promise: {'; '.join(verdict.problems)}.")
+    if not json:
+        from tclose.cli.show import show_verified
 
-    show_verified(measured, promised, certified)
+        show_verified(verdict, promised)
 
 
 app.command(epilog=cli_choosing.COMPARE)(cli_choosing.compare)

@@ -13,6 +13,7 @@ from tclose.evaluation.choosing.gap import Gap
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
 from tclose.verification.assessment import Report
+from tclose.verification.verdict import Verdict
 from tclose.verification.verify import Measured
 
 
@@ -58,14 +59,15 @@ def show_release(release: Release, told: dict[str, Any]) -> None:
         console.print(f"Report:      {escape(told['report'])}", highlight=False)
 
 
-def show_verified(measured: Measured, schema: Schema, certified: bool) -> None:
+def show_verified(verdict: Verdict, schema: Schema) -> None:
     """That a file keeps its promise."""
-    console = Console()
+    console, measured = Console(), verdict.measured
+    assert measured is not None
     console.print(
         f"[green]It keeps its promise[/green]: {measured.rows:,} rows, {measured.classes:,} classes, k = {measured.k}."
     )
     console.print(_attributes(measured, schema))
-    console.print("The certificate beside it fits." if certified else "There is no certificate beside it.")
+    console.print("The certificate beside it fits." if verdict.certificate else "There is no certificate beside it.")
 
 
 def show_gap(found: Gap) -> None:

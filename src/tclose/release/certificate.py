@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tclose.errors import VerificationError
 from tclose.schema.schema import Schema
 from tclose.table.source import file_digest
 from tclose.verification.verify import Measured, fraction
@@ -116,22 +116,55 @@ def certify(
     return Certificate(fields)
 
 
-def check_certificate(path: Path, measured: Measured) -> bool:
-    """Whether a certificate lies beside a release; raises if it is of another file."""
-    beside = certificate_path(path)
-    if not beside.is_file():
-        return False
-    reached = json.loads(json.dumps(measured.as_dict()))
+def fit_certificate(
+    measured: Measured | None, given: Certificate | Mapping[str, Any] | Path | str | None, path: Path | None
+) -> tuple[bool | None, list[str]]:
+    """Whether a certificate fits what was measured, and what is wrong with it.
+
+    Parameters
+    ----------
+    measured
+        What the released table reaches; None if that was not measured.
+    given
+        The certificate or its path; if None, the one beside the file.
+    path
+        The released file, if it is one.
+
+    Returns
+    -------
+    :
+        None if there is no certificate; and a sentence for each thing that is wrong.
+    """
+    if given is None:
+        if path is None or not certificate_path(path).is_file():
+            return None, []
+        given = certificate_path(path)
+    name = f"'{Path(given).name}'" if isinstance(given, str | Path) else "What was given"
     try:
-        fields = json.loads(beside.read_text(encoding="utf-8"))
-        told = (fields["sha256"], fields["rows"], fields["classes"], fields["reached"])
-        promised = fields["required"]["k"], {name: Fraction(t["exact"]) for name, t in fields["required"]["t"].items()}
-        for entry in (*fields["reached"]["l"].values(), *reached["l"].values()):
+        fields = _read_fields(given)
+        told = {key: fields[key] for key in ("rows", "classes", "reached")}
+        promised = fields["required"]["k"], {at: Fraction(t["exact"]) for at, t in fields["required"]["t"].items()}
+        for entry in told["reached"]["l"].values():
             entry["entropy"] = round(entry["entropy"], 9)  # logarithms may differ in the last bit between machines
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise VerificationError(f"'{beside.name}' is not a certificate.") from None
-    if told != (file_digest(path), reached.pop("rows"), reached.pop("classes"), reached):
-        raise VerificationError(f"'{beside.name}' is not the certificate of this file, or the file was changed.")
-    if measured.k < promised[0] or any(measured.t[name] > t for name, t in promised[1].items()):
-        raise VerificationError(f"'{beside.name}' promises more than the file keeps.")
-    return True
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False, [f"{name} is not a certificate"]
+    if measured is None:
+        return False, []
+    reached = json.loads(json.dumps(measured.as_dict()))
+    for entry in reached["l"].values():
+        entry["entropy"] = round(entry["entropy"], 9)
+    rows, classes = reached.pop("rows"), reached.pop("classes")
+    digest = path is None or fields.get("sha256") == file_digest(path)
+    if not digest or told != {"rows": rows, "classes": classes, "reached": reached}:
+        return False, [f"{name} is not the certificate of this table, or the table was changed"]
+    if measured.k < promised[0] or any(measured.t[at] > t for at, t in promised[1].items()):
+        return False, [f"{name} promises more than the table keeps"]
+    return True, []
+
+
+def _read_fields(given: Certificate | Mapping[str, Any] | Path | str) -> dict[str, Any]:
+    if isinstance(given, Certificate):
+        return given.as_dict()
+    if isinstance(given, Mapping):
+        return json.loads(json.dumps(dict(given)))  # type: ignore[no-any-return]
+    return json.loads(Path(given).read_text(encoding="utf-8"))  # type: ignore[no-any-return]

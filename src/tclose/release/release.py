@@ -22,7 +22,8 @@ from tclose.release.record import Record
 from tclose.release.writing import check_written, write_frame
 from tclose.schema.schema import Schema
 from tclose.table.coded import as_text
-from tclose.table.source import file_digest, guarded, suffix_of
+from tclose.table.guarding import guarded
+from tclose.table.source import file_digest, suffix_of
 from tclose.verification.verify import Measured
 
 

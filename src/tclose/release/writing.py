@@ -15,7 +15,7 @@ from tclose.errors import TableError, VerificationError
 from tclose.schema.schema import Schema
 from tclose.table.coded import as_enum, as_text
 from tclose.table.source import HashSink, Source, read
-from tclose.verification.verify import Measured, verify
+from tclose.verification.verify import Measured, check_release
 
 ROW_GROUP = 1 << 18
 
@@ -55,7 +55,7 @@ def check_written(frame: pl.DataFrame, path: Path, suffix: str, schema: Schema, 
     try:
         source = read(path, schema.delimiter)
         written = pl.DataFrame(source.each(source.names, as_enum))
-        found = verify(Source.of(written), schema)
+        found = check_release(Source.of(written), schema)
     except TableError:
         raise VerificationError(f"{problem}.") from None
     if suffix == ".parquet":

@@ -53,7 +53,7 @@ def takes_keys(function: Function) -> Function:
     own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
     hints = get_type_hints(SchemaKeys)
     keys = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty, annotation=hint)
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=..., annotation=hint)
         for name, hint in hints.items()
         if name not in signature.parameters
     ]

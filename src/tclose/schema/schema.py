@@ -1,7 +1,7 @@
 """Schema: what each column of a table is, and what is promised about its release.
 
 All checks that need no row happen here, so that a wrong schema never costs a pass over the data.
-Its columns are in `schema_columns`; reading and writing the TOML form is in `schema_toml`.
+Its columns are in `columns.py`; reading and writing the TOML form is in `toml.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import tomli_w
 
@@ -17,6 +17,7 @@ from tclose.errors import SchemaError
 from tclose.schema.columns import Joint, Quasi, Sensitive, is_whole
 from tclose.schema.toml import column_as_dict, parse, read_toml
 
+SchemaLike: TypeAlias = "Schema | Mapping[str, Any] | str | Path"
 RECODINGS = ("generalize", "suppress")
 POLICIES = ("category", "drop", "error")
 
@@ -109,6 +110,26 @@ class Schema:
             for column in joint.columns:
                 if column not in sensitive:
                     yield f"{where}: '{column}' is not a sensitive attribute. Name it as [sensitive.{column}] first."
+
+    @classmethod
+    def of(cls, given: SchemaLike) -> Schema:
+        """A schema as it may be given: itself, a mapping with its keys, or a path to TOML.
+
+        Examples
+        --------
+        >>> Schema.of({"k": 5, "quasi": {"age": {"kind": "numeric"}}}).k
+        5
+        """
+        if isinstance(given, Schema):
+            return given
+        if isinstance(given, Mapping):
+            return cls.from_dict(given)
+        if isinstance(given, str | Path):
+            return cls.load(given)
+        raise SchemaError(
+            f"A schema is a Schema, a dict with its keys, or a path to TOML, and this is a {type(given).__name__}. "
+            "The table comes first, then the schema."
+        )
 
     @classmethod
     def load(cls, path: Path | str) -> Schema:

@@ -22,9 +22,9 @@ from tclose.schema.builders import plain
 from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.coded import CodedColumn
-from tclose.table.encode import check_columns
 from tclose.table.quasi import build_axes
 from tclose.table.reading import Reader, code, is_flat, type_name
+from tclose.table.row_selection import check_columns
 from tclose.table.sensitive import build_domain
 from tclose.table.source import Source
 

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distances import Form
-from tclose.errors import TableError
 from tclose.schema.schema import Schema
 from tclose.table.axes import Axis
 from tclose.table.coded import CodedColumn
 from tclose.table.joint_codes import build_joint
 from tclose.table.quasi import build_axes
-from tclose.table.reading import Reader, clean, code
+from tclose.table.reading import Reader
+from tclose.table.row_selection import select_rows
 from tclose.table.sensitive import build_domain
 from tclose.table.source import Source
 
@@ -118,25 +117,6 @@ class EncodedTable:
         return sum(int(sizes[low != high].sum()) for low, high in spans)
 
 
-def check_columns(names: Sequence[str], schema: Schema) -> None:
-    """Every column of the table has a role, and every role a column."""
-    roles = schema.columns
-    present = set(names)
-    if not set(roles) & present:  # what stands for names may be the first row
-        raise TableError(
-            "The table has none of the columns the schema names. Is its first line a header, and is `delimiter` right?"
-        )
-    unnamed = [name for name in names if name not in roles]
-    if unnamed:
-        raise TableError(
-            f"{len(unnamed)} of the table's columns have no role in the schema: {_listed(unnamed)}. Name each as "
-            "[quasi.NAME] or [sensitive.NAME], or in `identifiers` (never released) or `keep` (released untouched)."
-        )
-    absent = [name for name in roles if name not in present]
-    if absent:
-        raise TableError(f"The schema names columns that the table does not have: {_listed(absent)}.")
-
-
 def encode(source: Source, schema: Schema, show_values: bool = False) -> EncodedTable:
     """Read a table by its schema.
 
@@ -198,51 +178,3 @@ def _encode_joints(
         forms, codes = zip(*(known[column] for column in joint.columns), strict=True)
         form, combined = build_joint(joint, forms, codes)
         yield Domain(joint.name, form, False, is_joint=True), combined
-
-
-def select_rows(source: Source, schema: Schema) -> tuple[dict[str, CodedColumn], NDArray[np.int64]]:
-    """Apply the policy for missing values and check units; quasi and sensitive columns come back coded."""
-    check_columns(source.names, schema)
-    if not source.n_rows:
-        raise TableError("The table has no rows.")
-    measured = {quasi.column: quasi.is_measured for quasi in schema.quasi}
-    measured |= {sensitive.column: sensitive.is_measured for sensitive in schema.sensitive}
-    columns = source.each(measured, lambda column: code(column, schema.missing_values, measured[column.name]))
-    missing = {
-        name: column.codes == len(column.values) - 1 for name, column in columns.items() if column.values.null_count()
-    }
-    rows = np.arange(source.n_rows, dtype=np.int64)
-    if missing and schema.missing in (None, "error"):
-        listed = _listed([f"{name} ({int(mask.sum())} rows)" for name, mask in missing.items()])
-        if schema.missing == "error":
-            raise TableError(f'There are missing values, and the schema says missing = "error": {listed}.')
-        raise TableError(
-            f"There are missing values and the schema does not say what they mean: {listed}. Set missing = "
-            '"category" (a value of its own), "drop" (leave those rows out) or "error".'
-        )
-    if missing and schema.missing == "drop":
-        rows = np.flatnonzero(~np.logical_or.reduce(list(missing.values())))
-        columns = {name: column.take(rows) for name, column in columns.items()}
-        if not len(rows):
-            raise TableError("No row is left after dropping those with missing values.")
-    _check_unit(source, rows, schema)
-    return columns, rows
-
-
-def _check_unit(source: Source, rows: NDArray[np.int64], schema: Schema) -> None:
-    if schema.unit is None:
-        return
-    units = clean(source.column(schema.unit).gather(rows), schema.missing_values, numeric=False)
-    distinct = units.n_unique()
-    if units.null_count():
-        raise TableError(f"Column '{schema.unit}' is the unit, and is missing in {units.null_count()} rows.")
-    if distinct < len(units):
-        raise TableError(
-            f"Column '{schema.unit}' is the unit, and its {distinct} units have {len(units)} rows: a class of k rows "
-            "may then be fewer than k units. Keep one row a unit (such as the first), or join its rows into one."
-        )
-
-
-def _listed(names: list[Any], most: int = 20) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

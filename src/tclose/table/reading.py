@@ -17,7 +17,8 @@ from tclose.errors import TableError, ValuesError
 from tclose.schema.builders import plain
 from tclose.schema.decimals import LARGEST, TooManyDigits, scaled
 from tclose.table.coded import CodedColumn
-from tclose.table.source import Source, guarded
+from tclose.table.guarding import guarded
+from tclose.table.source import Source
 
 MOST_DIGITS = 15  # what every float holds
 

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import gzip
 import hashlib
 import io
 import warnings
-import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.errors import MissingExtraError, TableError, TcloseError
+from tclose.errors import TableError
+from tclose.table.csv_files import read_csv
+from tclose.table.guarding import check_names, guarded
 
 Result = TypeVar("Result")
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
-CHUNK = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -77,19 +75,6 @@ class Source:
         return f"{word}{'s' if len(rows) > 1 else ''} {shown}{', ...' if len(rows) > most else ''}"
 
 
-def guarded(problem: str, action: Callable[[], Result], kind: type[TcloseError] = TableError) -> Result:
-    """Do it, and turn any error of another library into ours: its message, and those behind it, may quote a cell."""
-    try:
-        return action()
-    except (TcloseError, OSError) as error:
-        caught: Exception = kind(str(error)) if isinstance(error, TableError) else error
-    except ModuleNotFoundError as error:
-        caught = MissingExtraError(error.name or "pyarrow", "pandas", "Reading this dataframe")
-    except Exception as error:
-        caught = kind(f"{problem} ({type(error).__name__}).")
-    raise caught  # out here, so that it carries no trace of the other
-
-
 def suffix_of(path: Path) -> str:
     """The suffix that decides the format of a file."""
     for suffix in SUFFIXES:
@@ -127,14 +112,14 @@ def _converted(table: Any) -> Source | None:
     import narwhals as nw
 
     if hasattr(getattr(table, "columns", None), "tolist"):  # pandas and its kin allow a name twice
-        _check_names(table.columns.tolist())
+        check_names(table.columns.tolist())
     wrapped = nw.from_native(table, pass_through=True)
     if isinstance(wrapped, nw.LazyFrame):
         wrapped = wrapped.collect("polars")
     if isinstance(wrapped, nw.DataFrame):
         library = wrapped.implementation
-        _check_names(wrapped.columns)
-        return Source.of(_all_columns(wrapped), lambda release: nw.from_arrow(release, backend=library).to_native())
+        check_names(wrapped.columns)
+        return Source.of(_all_columns(wrapped), _ToLibrary(str(library.value)))
     if hasattr(table, "__arrow_c_stream__"):
         arrow = type(table).__module__.startswith("pyarrow")
         return Source.of(pl.DataFrame(table), pl.DataFrame.to_arrow if arrow else None)
@@ -157,20 +142,20 @@ def _one_column(wrapped: Any, name: str) -> pl.Series:
 
 
 def _checked(source: Source) -> Source:
-    _check_names(list(source.names))
+    check_names(list(source.names))
     return source
 
 
-def _check_names(names: list[Any]) -> None:
-    if not names:
-        raise TableError("The table has no columns.")
-    if not all(isinstance(name, str) for name in names):
-        raise TableError("Some column names are not text. Rename the columns to text first.")
-    if "" in names:
-        raise TableError(f"Column {names.index('') + 1} has no name. Name it, or take it out.")
-    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    if repeated:
-        raise TableError(f"Column {', '.join(map(repr, repeated))} stands in the table more than once. Rename one.")
+@dataclass(frozen=True)
+class _ToLibrary:
+    """Turns a polars frame into a dataframe of the library of this name; it can be pickled."""
+
+    library: str
+
+    def __call__(self, frame: pl.DataFrame) -> Any:
+        import narwhals as nw
+
+        return nw.from_arrow(frame, backend=cast(Any, self.library)).to_native()
 
 
 def _as_it_is(frame: pl.DataFrame) -> pl.DataFrame:
@@ -215,7 +200,7 @@ def _read_file(path: Path, delimiter: str, encoding: str) -> Source:
         raise TableError(f"'{path}' is not a file.")
     if suffix == ".parquet":
         return _checked(_read_parquet(path))
-    frame, numbering = _read_csv(path, delimiter, encoding, zipped=suffix == ".csv.gz")
+    frame, numbering = read_csv(path, delimiter, encoding, zipped=suffix == ".csv.gz")
     return replace(Source.of(frame), digest=partial(file_digest, path), numbering=numbering)
 
 
@@ -239,84 +224,3 @@ def _read_parquet(path: Path) -> Source:
 def _state(path: Path) -> tuple[int, int, int]:
     found = path.stat()
     return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _read_csv(path: Path, delimiter: str, encoding: str, zipped: bool) -> tuple[pl.DataFrame, tuple[str, int]]:
-    try:
-        data = path.read_bytes()
-        data = gzip.decompress(data) if zipped else data
-    except (OSError, EOFError, zlib.error) as error:
-        raise TableError(f"'{path.name}' cannot be read ({type(error).__name__}).") from None
-    if encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
-        try:
-            data = data.decode(encoding).encode()
-        except (UnicodeError, LookupError):
-            raise TableError(f"'{path.name}' is not encoded as {encoding}. Set `encoding` in the schema.") from None
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    if delimiter.encode() in data.partition(b"\n")[0]:  # in a single column an empty line is a missing value
-        data = data.rstrip(b"\r\n")
-    data = data if data.endswith(b"\n") else data + b"\n"
-    if not data.strip():
-        raise TableError(f"'{path.name}' is empty.")
-    records, lines = _check_shape(data, delimiter.encode(), path.name)
-    header = guarded(
-        f"'{path.name}' is not UTF-8; set `encoding` in the schema",
-        lambda: next(csv.reader(io.StringIO(_first_record(data)), delimiter=delimiter, strict=True)),
-    )
-    _check_names(header)
-    frame = guarded(
-        f"'{path.name}' is not a readable CSV file: quotes or fields do not fit, or it is not UTF-8 and the schema "
-        "does not say its `encoding`",
-        lambda: pl.read_csv(data, infer_schema=False, separator=delimiter, empty_string_is_null=False),
-    )
-    if [name.replace('""', '"') for name in frame.columns] != header or len(frame) != records:
-        raise TableError(f"'{path.name}' is not a readable CSV file: its lines do not fit its header.")
-    frame.columns = header  # doubled quotes are undone here, and not by the reader
-    return frame, ("line", 2) if records + 1 == lines else ("record", 1)
-
-
-def _first_record(data: bytes) -> str:
-    """The header, which may hold line ends inside quotes."""
-    end = data.index(b"\n")
-    while data.count(b'"', 0, end) % 2 and (after := data.find(b"\n", end + 1)) > 0:
-        end = after
-    return data[:end].decode("utf-8")
-
-
-def _check_shape(data: bytes, delimiter: bytes, name: str) -> tuple[int, int]:
-    """Count records and lines; refuse a record that has not as many fields as the header.
-
-    Readers fill short lines up in silence, which would turn a damaged line into missing values.
-    Bytes between an odd and the next even quote are inside a field.
-    """
-    parity, carry, expected, records, lines = 0, 0, None, 0, 0
-    for start in range(0, len(data), CHUNK):
-        piece = np.frombuffer(data, np.uint8, count=min(CHUNK, len(data) - start), offset=start)
-        newline = piece == 10
-        lines += int(newline.sum())
-        quotes = piece == 34
-        if parity or quotes.any():
-            inside = (np.cumsum(quotes, dtype=np.uint8) + parity) & 1
-            parity = int(inside[-1])
-            newline &= inside == 0
-            marks = np.flatnonzero((piece == delimiter[0]) & (inside == 0))
-        else:
-            marks = np.flatnonzero(piece == delimiter[0])
-        ends = np.flatnonzero(newline)
-        seen = np.searchsorted(marks, ends)
-        fields = np.diff(seen, prepend=-carry) + 1
-        if len(ends):
-            expected = int(fields[0]) if expected is None else expected
-            wrong = np.flatnonzero(fields != expected)
-            if len(wrong):
-                raise TableError(
-                    f"'{name}', record {records + int(wrong[0])}: it has {int(fields[wrong[0]])} fields and the "
-                    f"header has {expected}. Mend the line, or set `delimiter` in the schema."
-                )
-            records += len(ends)
-            carry = len(marks) - int(seen[-1])
-        else:
-            carry += len(marks)
-    if parity:
-        raise TableError(f"'{name}': a quote is opened and never closed.")
-    return records - 1, lines

@@ -85,7 +85,7 @@ def measure(columns: Mapping[str, CodedColumn], names: Sequence[str], schema: Sc
     )
 
 
-def verify(source: Source, schema: Schema, show_values: bool = False) -> Measured:
+def check_release(source: Source, schema: Schema, show_values: bool = False) -> Measured:
     """Measure a release, and raise if it does not keep its promise.
 
     Raises
@@ -95,7 +95,19 @@ def verify(source: Source, schema: Schema, show_values: bool = False) -> Measure
     TableError
         The table is not a release of this schema.
     """
+    measured, problems = judge(source, schema, show_values)
+    if problems or measured is None:
+        raise VerificationError("The table does not keep its promise: " + "; ".join(problems) + ".")
+    return measured
+
+
+def judge(source: Source, schema: Schema, show_values: bool = False) -> tuple[Measured | None, list[str]]:
+    """What a release reaches, and in what it breaks its promise; nothing is measured of one with forbidden columns."""
+    if forbidden := _forbidden(source, schema):
+        return None, [forbidden]
     columns = _released_columns(source, schema)
+    if missing := _missing(columns, schema):
+        return None, [missing]
     reader = Reader(source, np.arange(source.n_rows), schema.decimal, show_values)
     measured = measure(columns, schema.released_quasi, schema, reader)
     broken = []
@@ -115,9 +127,7 @@ def verify(source: Source, schema: Schema, show_values: bool = False) -> Measure
     kept = (CodedColumn.of(source.column(name)) for name in schema.keep)
     if failure := keep_failure(source.n_rows, chain(quasi, kept), schema):
         broken.append(failure)
-    if broken:
-        raise VerificationError("The table does not keep its promise: " + "; ".join(broken) + ".")
-    return measured
+    return measured, broken
 
 
 def keep_failure(n_rows: int, columns: Iterable[CodedColumn], schema: Schema) -> str | None:
@@ -133,15 +143,20 @@ def keep_failure(n_rows: int, columns: Iterable[CodedColumn], schema: Schema) ->
     )
 
 
+def _forbidden(source: Source, schema: Schema) -> str | None:
+    """Columns that must never be released."""
+    forbidden = [name for name in (*schema.identifiers, schema.unit) if name in set(source.names)]
+    return (
+        f"columns that must never be released are in the table: {', '.join(map(repr, forbidden))}"
+        if forbidden
+        else None
+    )
+
+
 def _released_columns(source: Source, schema: Schema) -> dict[str, CodedColumn]:
     """The columns that are measured, missing values set to null, if all are those of a release."""
     expected = [*schema.released_quasi, *(s.column for s in schema.sensitive), *schema.keep]
     present, wanted = set(source.names), set(expected)
-    forbidden = [name for name in (*schema.identifiers, schema.unit) if name in present]
-    if forbidden:
-        raise VerificationError(
-            f"Columns that must never be released are in the table: {', '.join(map(repr, forbidden))}."
-        )
     absent = [name for name in expected if name not in present]
     extra = [name for name in source.names if name not in wanted]
     if absent or extra:
@@ -153,12 +168,14 @@ def _released_columns(source: Source, schema: Schema) -> dict[str, CodedColumn]:
     # A released quasi-identifier is missing only where it is empty: `*` may well be a spelling of missing before.
     columns = source.each(schema.released_quasi, lambda column: code(column, (), numeric=False))
     measured = {sensitive.column: sensitive.is_measured for sensitive in schema.sensitive}
-    columns |= source.each(measured, lambda column: code(column, schema.missing_values, measured[column.name]))
+    return columns | source.each(measured, lambda column: code(column, schema.missing_values, measured[column.name]))
+
+
+def _missing(columns: Mapping[str, CodedColumn], schema: Schema) -> str | None:
+    """Missing values that the schema does not allow; a bound may be empty because it is open."""
     open_ends = {name for quasi in schema.quasi if quasi.publish == "bounds" for name in quasi.released}
     missing = [name for name, column in columns.items() if column.values.null_count() and name not in open_ends]
-    if missing and schema.missing != "category":
-        raise VerificationError(
-            f"There are missing values in {', '.join(map(repr, missing))}, and the schema does not say "
-            'missing = "category".'
-        )
-    return columns
+    if not missing or schema.missing == "category":
+        return None
+    listed = ", ".join(map(repr, missing))
+    return f'there are missing values in {listed}, and the schema does not say missing = "category"'

@@ -168,7 +168,7 @@ def test_a_long_line_is_guessed_by_stretches() -> None:
 def test_a_release_of_the_census() -> None:
     frame, schema = tclose.datasets.census(3000, seed=2)
     release = tclose.anonymize(frame, schema, method="mondrian", seed=2)
-    found = tclose.attack(frame, schema, release)
+    found = tclose.attack(frame, release)
     assert found.after is not None
     told = found.after.definetti["salary"]
     assert found.before.definetti["salary"].right > told.right_with_rows > told.of_table

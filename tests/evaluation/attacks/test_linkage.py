@@ -52,7 +52,7 @@ def test_one_class_gives_one_row_away() -> None:
 
 
 def test_the_patients_of_004_before_and_after() -> None:
-    found = tclose.attack(PATIENTS, SCHEMA, "mondrian")
+    found = tclose.attack(PATIENTS, SCHEMA, method="mondrian")
     assert found.before.linkage == Linkage(1.0, 1.0, 1.0)
     assert found.after is not None
     assert found.after.linkage == Linkage(0.0, 0.0, 1 / 3)  # table 2: two classes of three
@@ -105,7 +105,7 @@ def test_keys_that_the_population_lacks() -> None:
 def test_a_population_by_hand() -> None:
     others = pl.DataFrame({"Weight": [60, 55, 70, 99, 60], "Age": [40, 45, 50, 50, 61]})
     everyone = pl.concat([PATIENTS.drop("Disease"), others])
-    found = tclose.attack(PATIENTS, SCHEMA, "mondrian", population=everyone, limits=Limits(3, risk=0.3))
+    found = tclose.attack(PATIENTS, SCHEMA, method="mondrian", population=everyone, limits=Limits(3, risk=0.3))
     # The first and second patient have a double; [50, 60] x [40, 60] holds two more, [70, 80] x [50, 70] one.
     assert found.before.reidentification.journalist.largest == 1
     assert found.before.reidentification.marketer == pytest.approx((4 + 2 / 2) / 6)
@@ -122,4 +122,4 @@ def test_a_population_must_have_the_quasi_identifiers() -> None:
 def test_a_release_of_another_table_is_refused() -> None:
     release = tclose.anonymize(PATIENTS, SCHEMA, method="mondrian", seed=1)
     with pytest.raises(tclose.TableError, match="other rows"):
-        tclose.attack(PATIENTS.head(5), SCHEMA, release)
+        tclose.attack(PATIENTS.head(5), release)

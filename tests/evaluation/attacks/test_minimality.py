@@ -158,7 +158,7 @@ def test_every_method_can_be_attacked(name: str) -> None:
 def test_without_sensitive_attributes_there_is_nothing_to_find() -> None:
     frame = pl.DataFrame({"x": [1, 1, 2, 2]})
     schema = Schema.from_dict({"k": 2, "quasi": {"x": {"kind": "numeric"}}})
-    found = tclose.attack(frame, schema, "mondrian", candidates=5).minimality
+    found = tclose.attack(frame, schema, method="mondrian", candidates=5).minimality
     assert found is not None
     assert (found.gain, found.candidates, found.kept) == ({}, 1, 1)
 
@@ -169,11 +169,11 @@ def test_by_the_public_way() -> None:
     schema = Schema.from_dict(
         {"k": 2, "quasi": {"x": {"kind": "numeric"}}, "sensitive": {"s": {"distance": "equal", "t": 0.4}}}
     )
-    by_name = tclose.attack(frame, schema, "mondrian", candidates=50)
+    by_name = tclose.attack(frame, schema, method="mondrian", candidates=50)
     release = tclose.anonymize(frame, schema, method="mondrian", seed=0, allow_single_class=True)
     assert by_name.minimality is not None
     assert by_name.minimality.kept == 1
-    assert tclose.attack(frame, schema, release, candidates=50) == by_name
+    assert tclose.attack(frame, release, candidates=50) == by_name
     told = by_name.as_dict()
     assert told["minimality"]["worst"]["s"] == pytest.approx(2 / 3)
     assert tclose.attack(frame, schema).as_dict()["after"] is None

@@ -76,7 +76,7 @@ def test_every_number_is_that_of_a_release(method: str) -> None:
         queries = tclose.utility(frame, release, queries=200, seed=5).queries
         assert queries is not None
         assert run.query_error == pytest.approx(queries.median, abs=1e-9)
-        attacks = tclose.attack(frame, one, release)
+        attacks = tclose.attack(frame, release)
         assert attacks.after is not None
         assert run.gains.rise == pytest.approx(max(each.worst_rise for each in attacks.after.skewness.values()))
         assert run.gains.risk == attacks.after.reidentification.prosecutor.largest

@@ -16,8 +16,9 @@ from tclose.evaluation.utility.reading_back import ReadBack, read_release
 from tclose.release.recode import recode
 from tclose.schema.schema import Schema
 from tclose.table.axes import SpanAxis, TreeAxis
-from tclose.table.encode import encode, select_rows
+from tclose.table.encode import encode
 from tclose.table.partition import Partition
+from tclose.table.row_selection import select_rows
 from tclose.table.source import read
 from tests.oracles.utility import Value, spread
 from tests.release.test_recode import KINDS, random_table

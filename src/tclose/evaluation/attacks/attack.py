@@ -22,9 +22,11 @@ from tclose.evaluation.attacks.similarity import Similarity, similarity
 from tclose.evaluation.attacks.skewness import Skewness, skewness
 from tclose.pipeline import anonymize
 from tclose.release.release import Release
-from tclose.schema.schema import Schema
+from tclose.schema.schema import Schema, SchemaLike
+from tclose.table.arguments import check_order
 from tclose.table.classes import Classes, Tally
-from tclose.table.encode import EncodedTable, encode_rows, select_rows
+from tclose.table.encode import EncodedTable, encode_rows
+from tclose.table.row_selection import select_rows
 from tclose.table.source import Source, read
 
 Integers = NDArray[np.int64]
@@ -98,9 +100,9 @@ class Attacks:
 
 def attack(
     df: Any,
-    schema: Schema,
-    release: Release | Algorithm | str | None = None,
-    *,
+    release: Release | SchemaLike,
+    *old: Any,
+    method: Algorithm | str | None = None,
     population: Any = None,
     limits: Limits | None = None,
     seed: int = 0,
@@ -114,17 +116,17 @@ def attack(
     ----------
     df
         The original table, as `anonymize` takes it.
-    schema
-        Its schema.
     release
-        A release of this table; or a method, with which one is made.
+        A release of this table, which brings its schema; or a schema, and the table alone is attacked.
+    method
+        With a schema: the method by which a release is made.
     population
         A larger table with the same quasi-identifiers, people of `df` included, which a journalist
         holds; `df` itself if None.
     limits
         From where on something counts as found out; k is that of the schema if None.
     seed
-        With which a release is made, where `release` is a method.
+        With which a release is made by `method`.
     candidates, seeds, one_class
         See `tclose.evaluation.attacks.minimality`; only tried for candidates above 0, and only small tables
         are worth it.
@@ -133,10 +135,20 @@ def attack(
     --------
     >>> import tclose
     >>> frame, schema = tclose.datasets.census(2000, seed=1)
-    >>> found = tclose.attack(frame, schema, "mondrian")
+    >>> found = tclose.attack(frame, schema, method="mondrian")
     >>> found.before.linkage.unique > 0.5, found.after.linkage.unique
     (True, 0.0)
     """
+    if old:
+        raise SchemaError(
+            "attack takes (df, release): a release brings its schema. With a method instead: "
+            "attack(df, schema, method=...)."
+        )
+    check_order(df, release, "attack", "release")
+    schema = release.schema if isinstance(release, Release) else Schema.of(release)
+    made = release if isinstance(release, Release) else None
+    if made is not None and method is not None:
+        raise SchemaError("Give a release, or a schema with a method, not both.")
     limits = limits or Limits(schema.k)
     source = read(df, schema.delimiter, schema.encoding)
     columns, rows = select_rows(source, schema)
@@ -150,22 +162,21 @@ def attack(
     raw = Classes.of(len(table), (columns[quasi.column] for quasi in schema.quasi)).labels
     alike = None if everyone is None else crowd_alike(everyone.keys, len(table), raw)
     before = _expose(shown, raw, limits, alike, unlearned)
-    if release is None:
+    if made is None and method is None:
         return Attacks(before)
-    method = None if isinstance(release, Release) else find(release)
-    if method is not None:
-        release = anonymize(df, schema, method=method, seed=seed, allow_single_class=True)
-    assert isinstance(release, Release)
-    if len(release.classes) != source.n_rows or (release.classes[rows] < 0).any():
+    algorithm = None if method is None else find(method)
+    if made is None:
+        made = anonymize(df, schema, method=algorithm or DEFAULT, seed=seed, allow_single_class=True)
+    if len(made.classes) != source.n_rows or (made.classes[rows] < 0).any():
         raise TableError("The release has other rows than the table. Give the table it was made of.")
-    labels = release.classes[rows]
+    labels = made.classes[rows]
     alike = None if everyone is None else crowd_inside(everyone.table, len(table), labels)
     after = _expose(shown, labels, limits, alike, definetti)
     if not candidates:
         return Attacks(before, after)
     again = minimality(
-        table, Requirement.of(schema, table), method or _method_of(release),
-        seed=release.record.seed, candidates=candidates, seeds=seeds, one_class=one_class,
+        table, Requirement.of(schema, table), algorithm or _method_of(made),
+        seed=made.record.seed, candidates=candidates, seeds=seeds, one_class=one_class,
     )  # fmt: skip
     return Attacks(before, after, again)
 

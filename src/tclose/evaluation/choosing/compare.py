@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 from tclose.algorithms import Algorithm, find
 from tclose.algorithms.control import Control
@@ -15,10 +15,11 @@ from tclose.errors import SchemaError
 from tclose.evaluation.choosing.compare_page import comparison_note, comparison_page
 from tclose.evaluation.choosing.trials import Gains, Trial, TrialTable, label
 from tclose.pipeline import Listener
-from tclose.schema.changes import with_t
-from tclose.schema.schema import Schema
+from tclose.schema.changes import with_k, with_t
+from tclose.schema.keys import ColumnKeys, takes_keys
+from tclose.schema.schema import Schema, SchemaLike
 from tclose.schema.toml import exact
-from tclose.table.source import read
+from tclose.table.arguments import take_in
 
 METHODS = ("tight", "mondrian", "sabre-knn", "sabre-ak")
 STOPPED = "It was stopped before its turn came."
@@ -81,19 +82,21 @@ class Comparison:
         return comparison_note(self).inline()
 
 
+@takes_keys
 def compare(
     df: Any,
-    schema: Schema,
+    schema: SchemaLike | None = None,
     *,
     methods: Iterable[str | Algorithm] = METHODS,
     t: Sequence[object] = (),
-    k: Sequence[int] = (),
+    k: int | Sequence[int] = (),
     seed: int = 0,
     time: float | None = None,
     queries: int = 1000,
     jobs: int | None = None,
     progress: Listener | None = None,
     control: Control | None = None,
+    **keys: Unpack[ColumnKeys],
 ) -> Comparison:
     """Run methods at several t and k on a table, and measure what each release would be worth.
 
@@ -101,7 +104,7 @@ def compare(
 
     Parameters
     ----------
-    df, schema
+    df, schema, keys
         As for `anonymize`.
     methods
         Names or algorithm objects; those that cannot promise what the schema asks are told as refused.
@@ -134,15 +137,18 @@ def compare(
     chosen = list(dict.fromkeys(map(find, methods)))
     if not chosen:
         raise SchemaError("There is nothing to compare. Name at least one method.")
+    sizes = [k] if isinstance(k, int) else list(dict.fromkeys(k))
+    given = keys if schema is not None or not sizes else {**keys, "k": sizes[0]}
+    schema, source = take_in(df, schema, given, "compare")
     thresholds = dict.fromkeys(exact(each, "compare", "t") for each in t)
     asked: list[tuple[Fraction | None, Schema]] = [(each, with_t(schema, each)) for each in thresholds]
     plans = [
-        _Plan(algorithm, given, replace(one, k=size), Control(time))
+        _Plan(algorithm, threshold, with_k(one, size), Control(time))
         for algorithm in chosen
-        for size in dict.fromkeys(k or (schema.k,))
-        for given, one in asked or [(None, schema)]
+        for size in sizes or [schema.k]
+        for threshold, one in asked or [(None, schema)]
     ]
-    ground = TrialTable.of(read(df, schema.delimiter, schema.encoding), schema, seed, queries)
+    ground = TrialTable.of(source, schema, seed, queries)
     tell = progress or (lambda stage, loss, done: None)
     runs: dict[int, Trial] = {}
     jobs = min(jobs or os.cpu_count() or 1, len(plans))

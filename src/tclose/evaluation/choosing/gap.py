@@ -5,7 +5,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from tclose.algorithms.capable import check_capable, is_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import MissingExtraError, SchemaError, SizeError, VerificationError
-from tclose.pipeline import Listener, take_in
-from tclose.schema.schema import Schema
+from tclose.pipeline import Listener
+from tclose.schema.keys import SchemaKeys, takes_keys
+from tclose.schema.schema import Schema, SchemaLike
+from tclose.table.arguments import take_in
 from tclose.table.encode import EncodedTable, encode
 
 ROUNDING = 1e-9  # sums of the same terms in another order
@@ -99,15 +101,16 @@ class Gap:
         return {"rows": self.rows, **bound, "is_optimum": self.is_optimum, "methods": methods}
 
 
+@takes_keys
 def gap(
     df: Any,
-    schema: Schema | None = None,
+    schema: SchemaLike | None = None,
     *,
     methods: Iterable[str | Algorithm] | None = None,
     seed: int = 0,
     time: float = 60.0,
     progress: Listener | None = None,
-    **keys: Any,
+    **keys: Unpack[SchemaKeys],
 ) -> Gap:
     """The loss of methods on a small table, beside the optimum or a bound that is proven to lie below it.
 
@@ -138,7 +141,7 @@ def gap(
     >>> found.is_optimum, found.hidden(found.at_least) == hard.optimum
     (True, True)
     """
-    schema, source = take_in(df, schema, keys)
+    schema, source = take_in(df, schema, keys, "gap")
     table = encode(source, schema)
     requirement = Requirement.of(schema, table)
     requirement.check_whole(table)

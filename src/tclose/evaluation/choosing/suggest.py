@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 from tclose.algorithms import Algorithm, find
 from tclose.algorithms.control import Control
@@ -16,10 +16,11 @@ from tclose.evaluation.choosing.suggest_page import suggestion_note, suggestion_
 from tclose.evaluation.choosing.trials import Gains, Trial, TrialTable, label
 from tclose.pipeline import Listener
 from tclose.schema.changes import with_t
-from tclose.schema.schema import Schema
+from tclose.schema.keys import SchemaKeys, takes_keys
+from tclose.schema.schema import SchemaLike
 from tclose.schema.toml import exact
+from tclose.table.arguments import take_in
 from tclose.table.partition import Partition
-from tclose.table.source import read
 
 METHOD = Tight("fast")
 GRID = tuple(
@@ -97,9 +98,10 @@ class Suggestion:
         return suggestion_note(self).inline()
 
 
+@takes_keys
 def suggest(
     df: Any,
-    schema: Schema,
+    schema: SchemaLike | None = None,
     *,
     method: str | Algorithm = METHOD,
     column: str | None = None,
@@ -110,6 +112,7 @@ def suggest(
     queries: int = 1000,
     progress: Listener | None = None,
     control: Control | None = None,
+    **keys: Unpack[SchemaKeys],
 ) -> Suggestion:
     """Sweep t from strict to loose, and suggest the knee of the curve of loss.
 
@@ -118,7 +121,7 @@ def suggest(
 
     Parameters
     ----------
-    df, schema
+    df, schema, keys
         As for `anonymize`.
     method
         The method to sweep with.
@@ -155,8 +158,9 @@ def suggest(
         raise SchemaError("A curve needs three t at least. Give more of them.")
     if by == "queries" and not queries:
         raise SchemaError("There is no curve of query errors without queries. Ask some.")
+    schema, source = take_in(df, schema, keys, "suggest")
     asked = [(each, with_t(schema, each, column)) for each in thresholds]
-    ground = TrialTable.of(read(df, schema.delimiter, schema.encoding), schema, seed, queries)
+    ground = TrialTable.of(source, schema, seed, queries)
     tell = progress or (lambda stage, loss, done: None)
     control = control or Control()
     runs: list[Trial] = []

@@ -30,9 +30,10 @@ from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.schema.schema import Schema
 from tclose.table.classes import Classes, Tally
 from tclose.table.coded import CodedColumn
-from tclose.table.encode import EncodedTable, encode_rows, select_rows
+from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.measuring import measure_classes
 from tclose.table.partition import Partition
+from tclose.table.row_selection import select_rows
 from tclose.table.source import Source
 from tclose.verification.verify import keep_failure
 

@@ -35,6 +35,7 @@ from tclose.pages.page import Page
 from tclose.pages.svg import Drawing
 from tclose.release.certificate import LIMITS
 from tclose.release.release import Release
+from tclose.table.arguments import check_order
 from tclose.table.source import read
 
 WIDTH = 940.0
@@ -55,12 +56,12 @@ NOT_PROTECTED = (
 )
 
 
-def report_html(original: Any, release: Release, *, queries: int = QUERIES) -> str:
+def report_html(df: Any, release: Release, *, queries: int = QUERIES) -> str:
     """The report of a release as one page of HTML that opens offline and prints well.
 
     Parameters
     ----------
-    original
+    df
         The table it was made of, as `anonymize` took it.
     release
         What `anonymize` gave.
@@ -75,14 +76,15 @@ def report_html(original: Any, release: Release, *, queries: int = QUERIES) -> s
     >>> "What was asked" in tclose.report_html(frame, release, queries=100)
     True
     """
-    return report_page(original, release, queries).html()
+    check_order(df, release, "report_html", "release")
+    return report_page(df, release, queries).html()
 
 
-def report_page(original: Any, release: Release, queries: int = QUERIES) -> Page:
+def report_page(df: Any, release: Release, queries: int = QUERIES) -> Page:
     """The same as a page."""
     schema, certificate = release.schema, release.certificate
-    source = read(original, schema.delimiter, schema.encoding)
-    found = attack(source, schema, release)
+    source = read(df, schema.delimiter, schema.encoding)
+    found = attack(source, release)
     both = beside(source, release)
     assert found.after is not None
     page = Page("Report of a release")

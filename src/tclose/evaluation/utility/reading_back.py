@@ -21,8 +21,9 @@ from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.axes import Axis, SpanAxis, TreeAxis
 from tclose.table.coded import CodedColumn, codes_of
-from tclose.table.encode import EncodedTable, Spans, encode_rows, select_rows
+from tclose.table.encode import EncodedTable, Spans, encode_rows
 from tclose.table.reading import Reader, code, float_texts, texts
+from tclose.table.row_selection import select_rows
 from tclose.table.source import Source, read
 
 Integers = NDArray[np.int64]

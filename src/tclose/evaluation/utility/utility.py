@@ -20,7 +20,7 @@ from tclose.evaluation.utility.reading_back import ReadBack, read_release
 from tclose.evaluation.utility.summed_loss import summed_loss
 from tclose.evaluation.utility.suppressed import suppressed_cells
 from tclose.release.release import Release
-from tclose.schema.schema import Schema
+from tclose.schema.schema import Schema, SchemaLike
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,9 @@ class Utility:
 
 
 def utility(
-    original: Any,
-    released: Any,
-    schema: Schema | None = None,
+    df: Any,
+    release: Any,
+    schema: SchemaLike | None = None,
     *,
     label: str | None = None,
     weights: Mapping[str, float] | None = None,
@@ -94,9 +94,9 @@ def utility(
 
     Parameters
     ----------
-    original
+    df
         The table it was made from: a dataframe or a path.
-    released
+    release
         A `Release`, or any dataframe or path; rows may be in any order, and some may be left out.
     schema
         The schema of the original; that of a `Release` if None.
@@ -130,7 +130,7 @@ def utility(
     >>> abs(found.loss - release.loss) < 1e-12, found.classes == release.measured.classes
     (True, True)
     """
-    read = beside(original, released, schema, aligned=aligned)
+    read = beside(df, release, schema, aligned=aligned)
     if classifier and label is None:
         raise MeasureError("A classifier needs a label: name a column that is released as it is.")
     return Utility(
@@ -154,11 +154,14 @@ def utility(
     )
 
 
-def beside(original: Any, released: Any, schema: Schema | None = None, *, aligned: bool = False) -> ReadBack:
+def beside(df: Any, release: Any, schema: SchemaLike | None = None, *, aligned: bool = False) -> ReadBack:
     """A release beside its original, as arrays that each metric can be asked about alone."""
-    if isinstance(released, Release):
-        classes = released.classes[released.classes >= 0]
-        return read_release(original, released.aligned(), schema or released.schema, aligned=True, classes=classes)
-    if schema is None:
+    if isinstance(df, Release | Schema) or isinstance(release, Schema):
+        raise MeasureError("Give the table first, then the release, then the schema: (df, release, schema).")
+    given = None if schema is None else Schema.of(schema)
+    if isinstance(release, Release):
+        classes = release.classes[release.classes >= 0]
+        return read_release(df, release.aligned(), given or release.schema, aligned=True, classes=classes)
+    if given is None:
         raise MeasureError("Give the schema of the original: only a Release brings its own.")
-    return read_release(original, released, schema, aligned=aligned)
+    return read_release(df, release, given, aligned=aligned)

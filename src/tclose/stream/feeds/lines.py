@@ -16,7 +16,7 @@ from tclose.schema.schema import Schema
 from tclose.stream.feeds.feed import Batch, Position
 from tclose.stream.feeds.parse import LONGEST, check_encoding, csv_header, csv_rows, json_rows
 from tclose.stream.feeds.places import RowRun
-from tclose.table.encode import check_columns
+from tclose.table.row_selection import check_columns
 
 Format = Literal["jsonl", "csv"]
 AtEnd = Literal["stop", "wait", "tell"]

@@ -1,0 +1,64 @@
+"""Verdict: what `tclose.verify` says of a released table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from tclose.verification.diversity import Reached
+from tclose.verification.verify import Measured
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Whether a released table keeps its promise, and what it reaches.
+
+    Attributes
+    ----------
+    problems
+        What is wrong, a sentence each; none if it keeps its promise.
+    measured
+        What was measured; None where columns are there that must never be released.
+    certificate
+        Whether its certificate fits; None if there is none.
+    """
+
+    problems: tuple[str, ...]
+    measured: Measured | None = field(repr=False)
+    certificate: bool | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether it keeps its promise."""
+        return not self.problems
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows."""
+        return None if self.measured is None else self.measured.rows
+
+    @property
+    def classes(self) -> int | None:
+        """The number of classes."""
+        return None if self.measured is None else self.measured.classes
+
+    @property
+    def k(self) -> int | None:
+        """The rows of the smallest class."""
+        return None if self.measured is None else self.measured.k
+
+    @property
+    def t(self) -> dict[str, Fraction]:
+        """By sensitive attribute and joint, the largest distance of a class from the whole table."""
+        return self.measured.t if self.measured else {}
+
+    @property
+    def l(self) -> dict[str, Reached]:  # noqa: E743
+        """By sensitive attribute, the diversity of the least diverse classes."""
+        return self.measured.l if self.measured else {}
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        told = {} if self.measured is None else self.measured.as_dict()
+        return {"holds": self.holds, "problems": list(self.problems), **told, "certificate": self.certificate}
