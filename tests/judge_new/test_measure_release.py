@@ -114,8 +114,8 @@ def test_the_distances_of_every_class_are_given_on_demand() -> None:
 
 # The tables of paper 001, sections 2 to 5, and example 1 of 004.
 
-INCIDENTS = "power,power,power,theft,fire,accident,fire,walk,power,pest,power,walk,tree,walk".split(",")
-ZONES = "2C,2C,2C,4F,4F,4F,4F,9A,9A,3B,3B,3B,3B,3B".split(",")
+INCIDENTS = ["power", "power", "power", "theft", "fire", "accident", "fire", "walk", "power", "pest", "power", "walk", "tree", "walk"]
+ZONES = ["2C", "2C", "2C", "4F", "4F", "4F", "4F", "9A", "9A", "3B", "3B", "3B", "3B", "3B"]
 
 
 def test_paper_001() -> None:
@@ -126,7 +126,7 @@ def test_paper_001() -> None:
     assert t_of([*"111222333"], salaries, {"distance": "ordered"}) == Fraction(375, 1000)
     merits, names = [1, 4, 2, 3, 3, 4, 3, 1, 4, 3], [*"eeeuggggrr"]
     assert t_of(names, [str(m) for m in merits], {"distance": "ordered", "order": [3, 4, 1, 2]}) == Fraction(1, 3)
-    diseases = "ulcer,gastritis,cancer,gastritis,flu,bronchitis,bronchitis,pneumonia,cancer".split(",")
+    diseases = ["ulcer", "gastritis", "cancer", "gastritis", "flu", "bronchitis", "bronchitis", "pneumonia", "cancer"]
     assert t_of([*"111222333"], diseases, {"distance": "equal"}) == Fraction(4, 9)
 
 

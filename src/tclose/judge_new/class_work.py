@@ -276,4 +276,3 @@ def closed_form(ground: Star | Line | Tree, reference: NDArray[np.int64], n_rows
     if isinstance(ground, Line):
         return LineWork(ground, reference, n_rows)
     return TreeWork(ground, reference, n_rows)
-

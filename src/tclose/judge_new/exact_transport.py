@@ -54,7 +54,8 @@ def least_work(supplies: Integers, demands: Integers, costs: Integers) -> Transp
         return Transport(turned.plan.T, turned.demand_prices, turned.supply_prices, turned.work)
     if len(costs) and int(abs(costs).max()) * 4 * (len(supplies) + len(demands)) >= 2**62:
         costs = costs.astype(object)
-    solver = _Solver(np.ascontiguousarray(costs.T), supplies.astype(object), demands.astype(object))
+    kind = np.int64 if sum(map(int, supplies)) < 2**62 else object
+    solver = _Solver(np.ascontiguousarray(costs.T), supplies.astype(kind), demands.astype(kind))
     for demand in range(len(demands)):
         while solver.wanted[demand]:
             solver.fill(demand)
@@ -85,51 +86,57 @@ class _Solver:
 
     def __init__(self, costs: Integers, free: NDArray[Any], wanted: NDArray[Any]) -> None:
         self.costs, self.free, self.wanted = costs, free, wanted
-        self.flow = np.zeros(costs.shape, object)
+        self.flow = np.zeros(costs.shape, free.dtype)
         self.prices = np.zeros(costs.shape[1], costs.dtype)
         self.row_prices = costs.min(axis=1) if costs.size else np.zeros(len(wanted), costs.dtype)
+        self.outside = np.zeros(len(wanted), bool)
 
     def fill(self, row: int) -> None:
         """Bring some mass to a row along the shortest way from a column that has some left."""
         n_columns = len(self.free)
         reach = self.costs[row] - self.row_prices[row] - self.prices  # the shortest way from the row to each column
         via = np.full(n_columns, row)  # the row before each column on that way
-        entered = {}  # of each further row on the way, the column it was entered from
+        entered: dict[int, NDArray[np.int64]] = {}  # of each scanned column, the rows that are entered from it
         scanned = np.zeros(n_columns, bool)
+        self.outside[:] = True
+        self.outside[row] = False
         while True:
             open_columns = np.flatnonzero(~scanned)
             column = int(open_columns[np.argmin(reach[open_columns])])
             if self.free[column]:
                 break
             scanned[column] = True
-            for other in np.flatnonzero(self.flow[:, column] > 0).tolist():
-                if other == row or other in entered:
-                    continue
-                entered[other] = column
-                way = reach[column] + self.costs[other] - self.row_prices[other] - self.prices
+            others = np.flatnonzero((self.flow[:, column] > 0) & self.outside)
+            entered[column] = others
+            self.outside[others] = False
+            if len(others):
+                ways = self.costs[others] - self.row_prices[others, None]
+                nearest = ways.argmin(axis=0)
+                way = reach[column] + ways[nearest, np.arange(n_columns)] - self.prices
                 shorter = (way < reach) & ~scanned
-                reach[shorter], via[shorter] = way[shorter], other
+                reach[shorter], via[shorter] = way[shorter], others[nearest[shorter]]
         self._reprice(row, entered, scanned, reach, reach[column])
         self._push(row, column, via, entered)
 
     def _reprice(
-        self, row: int, entered: dict[int, int], scanned: NDArray[np.bool_], reach: Integers, last: Any
+        self, row: int, entered: dict[int, NDArray[np.int64]], scanned: NDArray[np.bool_], reach: Integers, last: Any
     ) -> None:
         """Change prices so that the shortest way costs nothing, and nothing costs less."""
         self.row_prices[row] += last
-        for other, column in entered.items():
-            self.row_prices[other] += last - reach[column]
+        for column, others in entered.items():
+            self.row_prices[others] += last - reach[column]
         self.prices[scanned] -= last - reach[scanned]
 
-    def _push(self, row: int, column: int, via: NDArray[np.int64], entered: dict[int, int]) -> None:
+    def _push(self, row: int, column: int, via: NDArray[np.int64], entered: dict[int, NDArray[np.int64]]) -> None:
         """Move as much as the way allows: it alternates ways that gain mass and ways that give theirs back."""
+        origin = {int(other): column for column, others in entered.items() for other in others}
         gains, gives = [], []
         while True:
             before = int(via[column])
             gains.append((before, column))
             if before == row:
                 break
-            column = entered[before]
+            column = origin[before]
             gives.append((before, column))
         amount = min(self.free[gains[0][1]], self.wanted[row], *(self.flow[way] for way in gives))
         for way in gains:

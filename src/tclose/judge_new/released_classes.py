@@ -148,9 +148,7 @@ def count_values(groups: Grouping, codes: NDArray[np.int32], size: int) -> Itera
         first = after
 
 
-def _counts(
-    groups: Grouping, first: int, keys: NDArray[np.int64], counts: NDArray[np.int64], size: int
-) -> ClassCounts:
+def _counts(groups: Grouping, first: int, keys: NDArray[np.int64], counts: NDArray[np.int64], size: int) -> ClassCounts:
     classes, codes = np.divmod(keys, size)
     starts = np.flatnonzero(np.diff(classes, prepend=-1))
     return ClassCounts(first, groups.sizes[first : first + len(starts)], starts, codes, counts)

@@ -16,7 +16,8 @@ from tclose.judge_new.ground_definitions import Ground, integer_costs, is_metric
 from tclose.judge_new.released_classes import ClassCounts
 
 LANDMARKS = 64
-CELLS = 1 << 22  # of a table of classes by values, at a time
+SMALLEST = float(np.finfo(np.float64).tiny)
+CELLS = 1 << 20  # of a table of classes by values, at a time
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,11 @@ class TransportWork:
         return Fraction(found.work, size * self.unit)
 
     def bounds(self, block: ClassCounts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """A distance is at least what any price without steps steeper than it sees, and at most that along any tree.
+        """A distance is at least what any price without steps steeper than it sees, and at most the work of any plan.
 
-        The distance from a landmark is such a price. In a tree of some of the ways, a way between two values
-        is never shorter than their distance.
+        The distance from a landmark is such a price, and that from the nearest value of the class. Plans: spread
+        all that is too much evenly over what is too little; and along a tree of some of the ways, in which a way
+        between two values is never shorter than their distance.
         """
         if not self.stays:
             return np.zeros(len(block.sizes)), np.ones(len(block.sizes)) * float("inf")
@@ -91,12 +93,16 @@ class TransportWork:
         inside = slice(begin, begin + int(kinds.sum()))
         excess = np.zeros((len(sizes), len(self.used)))
         owners = np.repeat(np.arange(len(sizes)), kinds)
-        excess[owners, np.searchsorted(self.used, block.codes[inside])] = block.counts[inside] / sizes[owners]
+        places = np.searchsorted(self.used, block.codes[inside])
+        excess[owners, places] = block.counts[inside] / sizes[owners]
         excess -= self.reference[self.used] / self.n_rows
         error = 8 * (len(self.used) + 8) * EPSILON
         prices = self.shares[:, :: max(1, len(self.used) // LANDMARKS)]
-        low = np.abs(excess @ prices).max(axis=1)
-        high = np.minimum.reduce([self._along(excess, tree) for tree in self.trees])
+        nearest = np.minimum.reduceat(self.shares[places], block.starts[first : first + step] - begin)
+        low = np.maximum(np.abs(excess @ prices).max(axis=1), nearest @ (self.reference[self.used] / self.n_rows))
+        much, little = np.maximum(excess, 0), np.maximum(-excess, 0)
+        spread = ((much @ self.shares) * little).sum(axis=1) / np.maximum(little.sum(axis=1), SMALLEST)
+        high = np.minimum.reduce([spread, *(self._along(excess, tree) for tree in self.trees)])
         return low - error, high + error * len(self.used)
 
     @cached_property
