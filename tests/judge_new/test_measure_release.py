@@ -57,7 +57,7 @@ def test_every_distance_is_what_trying_finds(seed: int) -> None:
         labels, pl.Series(words, dtype=pl.String), {"distance": "hierarchical", "hierarchy": TREE}
     ) == by_trying.largest_distance(labels, words, by_trying.in_tree(PATHS))
     order = list(PATHS)
-    full = order + ([None] if None in words else [])  # type: ignore[list-item]
+    full = [*order, *([None] if None in words else [])]
     assert t_of(
         labels, pl.Series(words, dtype=pl.String), {"distance": "ordered", "order": order}
     ) == by_trying.largest_distance(labels, words, by_trying.on_a_line(full))
@@ -114,7 +114,22 @@ def test_the_distances_of_every_class_are_given_on_demand() -> None:
 
 # The tables of paper 001, sections 2 to 5, and example 1 of 004.
 
-INCIDENTS = ["power", "power", "power", "theft", "fire", "accident", "fire", "walk", "power", "pest", "power", "walk", "tree", "walk"]
+INCIDENTS = [
+    "power",
+    "power",
+    "power",
+    "theft",
+    "fire",
+    "accident",
+    "fire",
+    "walk",
+    "power",
+    "pest",
+    "power",
+    "walk",
+    "tree",
+    "walk",
+]
 ZONES = ["2C", "2C", "2C", "4F", "4F", "4F", "4F", "9A", "9A", "3B", "3B", "3B", "3B", "3B"]
 
 
@@ -160,7 +175,7 @@ def test_decimals_of_18_places_are_three_values() -> None:
 
 
 def forms(numbers: list[int]) -> list[pl.Series]:
-    kinds = [pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Int128, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64]
+    kinds: list[Any] = [pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Int128, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64]
     kinds += [pl.Float32, pl.Float64, pl.Decimal(38, 3), pl.String]
     made = [pl.Series(numbers).cast(kind) for kind in kinds]
     texts = pl.Series([f" {number}.00 " for number in numbers])

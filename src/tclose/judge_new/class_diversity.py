@@ -30,7 +30,7 @@ class Reached:
     frequency
         The fewest rows of a class for each row with its most frequent value.
     recursive
-        If recursive (c, l)-diversity is asked: the c that every class stays below or at (None: none does), and l.
+        (c, l): the least c that no class is above (None: there is none), at the l that is asked, or 2.
     meets
         Of each asked diversity, whether every class has it.
     """
@@ -38,7 +38,7 @@ class Reached:
     distinct: int
     entropy: float
     frequency: Fraction
-    recursive: tuple[Fraction | None, int] | None
+    recursive: tuple[Fraction | None, int]
     meets: dict[str, bool]
 
 
@@ -64,6 +64,11 @@ class DiversitySearch:
     entropic: bool = True
     judged: set[tuple[int, ...]] = field(default_factory=set)
 
+    @property
+    def first_counted(self) -> int:
+        """The l of recursive (c, l)-diversity."""
+        return self.asked.recursive[1] if self.asked.recursive else 2
+
     def look(self, block: ClassCounts) -> None:
         """Take in the classes of a block."""
         if not len(block.sizes):
@@ -73,8 +78,8 @@ class DiversitySearch:
         rarest = least_frequency(block)
         self.frequency = rarest if self.frequency is None else min(self.frequency, rarest)
         self._look_at_entropy(block)
-        if self.asked.recursive is not None and self.recursive is not None:
-            largest = largest_recursive(block, self.asked.recursive[1])
+        if self.recursive is not None:
+            largest = largest_recursive(block, self.first_counted)
             self.recursive = None if largest is None else max(self.recursive, largest)
 
     def _look_at_entropy(self, block: ClassCounts) -> None:
@@ -110,8 +115,8 @@ class DiversitySearch:
                 met[name] = empty or frequency >= asked
             else:
                 met[name] = self.recursive is not None and (empty or self.recursive < asked[0])
-        recursive = (self.recursive, self.asked.recursive[1]) if self.asked.recursive else None
-        return Reached(distinct, 0.0 if empty else exp(max(self.entropy, 0.0)), frequency, recursive, met)
+        entropy = 0.0 if empty else exp(max(self.entropy, 0.0))
+        return Reached(distinct, entropy, frequency, (self.recursive, self.first_counted), met)
 
 
 def least_frequency(block: ClassCounts) -> Fraction:
@@ -124,6 +129,9 @@ def largest_recursive(block: ClassCounts, first: int) -> Fraction | None:
     """The largest r1 / (r_l + ... + r_m) of a class, r being its counts from the most frequent on; None if by 0."""
     if (block.kinds < first).any():
         return None
+    if first <= 2:  # all rows, or all without the most frequent value
+        most = np.maximum.reduceat(block.counts, block.starts)
+        return _extreme(most, block.sizes - (most if first == 2 else 0), least=False)
     owners = np.repeat(np.arange(len(block.sizes)), block.kinds)
     falling = block.counts[np.lexsort((-block.counts, owners))]
     rank = np.arange(len(falling)) - np.repeat(block.starts, block.kinds)

@@ -165,7 +165,7 @@ def _told_by_kept(source: Source, schema: Schema, found: Measured) -> Iterator[s
     if not schema.keep or schema.keep_unchecked or not found.rows:
         return
     smallest = group_rows(source, (*schema.released_quasi, *schema.keep)).smallest
-    if smallest < schema.k:
+    if smallest < min(schema.k, found.k):
         yield (
             f"Kept columns and released quasi-identifiers together single out a group of {smallest} rows, "
             f"and k is {schema.k}."

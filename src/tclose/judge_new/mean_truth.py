@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tclose.judge_new.covering import HIDDEN, Originals, limits_of
 from tclose.judge_new.distinct_values import Factored
-from tclose.judge_new.exact_numbers import Integers, Scaled, aligned, read_numbers, scaled_fractions
+from tclose.judge_new.exact_numbers import Integers, Scaled, aligned, read_number, read_numbers, scaled_fractions
 from tclose.judge_new.released_classes import group_rows
 from tclose.schema.columns import Quasi
 from tclose.schema.schema import Schema
@@ -36,24 +36,29 @@ def wrong_means(
     unread = ~np.append(originals.readable, True)[values.codes] & ~no_value
     empty = released.codes == -1
     wrong = ~hidden & ((empty != no_value) | unread)
-    counted = ~(hidden | empty | no_value | unread)
-
-    means, known = read_numbers(names)
-    points, means = aligned(_clamped(originals, quasi), means)
-    wide = points.integers.dtype == object or means.integers.dtype == object
-    largest = max((abs(int(number)) for each in (points, means) for number in each.integers), default=0)
-    kind = object if wide or largest * 10**EXTRA_PLACES * 4 * max(len(values.codes), 1) >= 2**62 else np.int64
-    sums = np.zeros(len(groups.sizes), kind)
-    rows = np.flatnonzero(counted)
-    labels = groups.labels[rows]
-    np.add.at(sums, labels, points.integers.astype(kind)[values.codes[rows]])
-    counts = np.bincount(labels, minlength=len(groups.sizes)).astype(kind)
-    first = np.zeros(len(groups.sizes), np.int64)
-    first[labels] = released.codes[rows]
-    off = _is_off(sums, counts, means.integers.astype(kind)[first], points.places, originals.points.places)
-    off |= ~known[first]
-    wrong[rows] |= off[labels]
+    rows = np.flatnonzero(~(hidden | empty | no_value | unread))
+    if len(rows):
+        labels = groups.labels[rows]
+        mean_of = np.zeros(len(groups.sizes), np.int64)
+        mean_of[labels] = released.codes[rows]
+        numbers, numbers_at = _clamped(originals, quasi), values.codes[rows]
+        off = _are_off(names, mean_of, numbers, numbers_at, labels, own_places(originals))
+        wrong[rows] |= off[labels]
     return np.flatnonzero(wrong)
+
+
+def own_places(originals: Originals) -> int:
+    """The decimal places that the original numbers need.
+
+    Examples
+    --------
+    >>> own_places(Originals(["1.50"], np.zeros(1, bool), Scaled(np.array([150]), 2), np.ones(1, bool)))
+    1
+    """
+    integers, places = originals.points.integers[originals.readable & ~originals.missing], originals.points.places
+    while places and not (integers % 10).any():
+        integers, places = integers // 10, places - 1
+    return places
 
 
 def _clamped(originals: Originals, quasi: Quasi) -> Scaled:
@@ -66,13 +71,39 @@ def _clamped(originals: Originals, quasi: Quasi) -> Scaled:
     return points
 
 
-def _is_off(sums: Integers, counts: Integers, means: Integers, places: int, own: int) -> NDArray[np.bool_]:
-    """Whether |sum / count - mean| is above half a unit of the last published place.
+def _are_off(
+    names: list[str],
+    mean_of: NDArray[np.int64],
+    numbers: Scaled,
+    numbers_at: NDArray[np.int32],
+    labels: NDArray[np.int64],
+    own: int,
+) -> NDArray[np.bool_]:
+    """For each class, whether |sum / count - mean| is above half a unit of the last published place.
 
-    Let u be that unit in units of all these integers, 10^(places - own - 2), or a part of one. Then the test
-    is 2 |sum - mean count| > u count, with the denominator of u multiplied out.
+    Let all be integers over 10^p, and the unit of the last published place 10^(p - own - 2) of them, or a part
+    of one. Then the test is 2 |sum - mean count| > unit count, with the denominator of the unit multiplied out.
     """
-    finer, coarser = 10 ** max(own + EXTRA_PLACES - places, 0), 10 ** max(places - own - EXTRA_PLACES, 0)
-    beyond = 2 * finer * abs(sums - means * counts)
-    doubles = 2 * finer * (abs(means) * counts // 2**52)
-    return np.asarray(beyond > coarser * counts + doubles, bool)
+    means, known = read_numbers(names)
+    numbers, means = aligned(numbers, means)
+    finer = 10 ** max(own + EXTRA_PLACES - numbers.places, 0)
+    coarser = 10 ** max(numbers.places - own - EXTRA_PLACES, 0)
+    largest = max(int(abs(each.integers).max(initial=0)) for each in (numbers, means))
+    wide = object in (numbers.integers.dtype, means.integers.dtype)
+    kind = object if wide or max(4 * finer * largest, coarser) * len(labels) >= 2**62 else np.int64
+    sums: Integers = np.zeros(len(mean_of), kind)
+    np.add.at(sums, labels, numbers.integers.astype(kind)[numbers_at])
+    counts = np.bincount(labels, minlength=len(mean_of)).astype(kind)
+    shown = means.integers.astype(kind)[mean_of]
+    doubles = np.array([_is_double(name) for name in names], bool)[mean_of]
+    rounding = finer * 2 * (abs(shown) * counts // 2**52) * doubles
+    beyond = finer * 2 * abs(sums - shown * counts)
+    return np.asarray(beyond > coarser * counts + rounding, bool) | ~known[mean_of]
+
+
+def _is_double(name: str) -> bool:
+    """Whether a text is what a double prints as, and so may stand for a mean that no double holds."""
+    try:
+        return read_number(repr(float(name))) == read_number(name)
+    except (ValueError, OverflowError):
+        return False

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from tclose.judge_new.calendar_times import times_of
 from tclose.judge_new.cell_meanings import missing_among, names_of
-from tclose.judge_new.covering import HIDDEN, Originals, covered, declared_span, limits_of, read_originals
+from tclose.judge_new.covering import HIDDEN, Originals, covered, limits_of, read_originals
 from tclose.judge_new.distinct_values import Factored, factorize
 from tclose.judge_new.exact_numbers import numbers_of
 from tclose.judge_new.mean_truth import wrong_means
-from tclose.judge_new.released_spans import Span, within
+from tclose.judge_new.released_spans import Span, is_as_declared, read_span, within
 from tclose.judge_new.sensitive_domains import factored_column
 from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
@@ -130,7 +130,7 @@ class _Truth:
         wrong = np.zeros(self.released.n_rows, bool)
         for place, end in enumerate(ends):
             names = names_of(end.values)
-            spans = [one_sided(declared_span(text, quasi, "generalize"), place) for text in names]
+            spans = [one_sided(text, quasi, place) for text in names]
             at, which = distinct_pairs(end, values)
             no_original = np.append(originals.missing, True)[which]
             hidden = np.array([*(text == HIDDEN for text in names), False], bool)[at]
@@ -193,11 +193,19 @@ def _points(values: pl.Series) -> list[tuple[int, int] | None]:
     return found
 
 
-def one_sided(span: Span | None, place: int) -> Span | None:
-    """What a low (place 0) or high bound covers: all from it up, or down to it."""
+def one_sided(text: str, quasi: Quasi, place: int) -> Span | None:
+    """What a low (place 0) or high bound covers: all from it up, or down to it; None if the schema allows none such.
+
+    Examples
+    --------
+    >>> one_sided("20", Quasi("age", "numeric", step=5, publish="bounds"), 0)
+    Span(low=Fraction(20, 1), high=None, below=None, above=None, strict=False)
+    """
+    span = read_span(text, quasi.kind == "date")
     if span is None or not span.is_single:
         return None
-    return Span(span.low, None) if place == 0 else Span(None, span.high)
+    side = Span(span.low, None) if place == 0 else Span(None, span.high)
+    return side if is_as_declared(side, quasi, limits_of(quasi)) else None
 
 
 def distinct_pairs(one: Factored, other: Factored) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
