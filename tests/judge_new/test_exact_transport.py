@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tclose.judge_new.class_work import closed_form
+from tclose.judge_new.compiled_transport import fill_rows, propose
 from tclose.judge_new.exact_transport import NotProvedError, least_work, proved
 from tclose.judge_new.farthest_class import Farthest, all_distances
 from tclose.judge_new.ground_definitions import Line, MeanOfGrounds, Star, Tree
@@ -109,3 +110,24 @@ def test_floats_enclose_numbers_that_64_bits_do_not_hold() -> None:
         every += exact
         search.look(block)
     assert search.result() == max(every)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_compiled_solver_runs_uncompiled_and_agrees(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    costs = rng.integers(0, 20, (5, 8))
+    supplies = np.bincount(rng.integers(0, 5, 40), minlength=5)
+    demands = np.bincount(rng.integers(0, 8, 40), minlength=8)
+    proposals = []
+    for solve in (fill_rows, fill_rows.py_func):
+        turned = np.ascontiguousarray(costs.T)
+        flow = np.zeros((8, 5), np.int64)
+        prices, row_prices = np.zeros(5, np.int64), turned.min(axis=1)
+        assert solve(turned, supplies.copy(), demands.copy(), flow, prices, row_prices)
+        proposals.append(proved(supplies, demands, costs, flow.T, prices, row_prices).work)
+    wide = least_work(supplies, demands, costs.astype(object) * 10**30).work
+    assert proposals == [wide // 10**30] * 2
+
+
+def test_demands_that_no_supply_meets_are_not_filled_for_ever() -> None:
+    assert propose(np.array([[1, 2]]), np.array([1]), np.array([1, 1])) is None

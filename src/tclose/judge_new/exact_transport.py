@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.judge_new.compiled_transport import propose
 from tclose.judge_new.exact_numbers import Integers
 
 
@@ -52,10 +54,27 @@ def least_work(supplies: Integers, demands: Integers, costs: Integers) -> Transp
     if len(supplies) > len(demands):  # the side that is scanned again and again is to be the shorter one
         turned = least_work(demands, supplies, costs.T)
         return Transport(turned.plan.T, turned.demand_prices, turned.supply_prices, turned.work)
-    if len(costs) and int(abs(costs).max()) * 4 * (len(supplies) + len(demands)) >= 2**62:
-        costs = costs.astype(object)
-    kind = np.int64 if sum(map(int, supplies)) < 2**62 else object
-    solver = _Solver(np.ascontiguousarray(costs.T), supplies.astype(kind), demands.astype(kind))
+    if not costs.size:
+        none = np.zeros(0, np.int64)
+        return proved(supplies, demands, costs, np.zeros(costs.shape, np.int64), none, none)
+    if _is_small(supplies, costs):
+        small = costs.astype(np.int64), supplies.astype(np.int64), demands.astype(np.int64)
+        proposal = propose(*small)
+        if proposal is not None:
+            with contextlib.suppress(NotProvedError):
+                return proved(small[1], small[2], small[0], *proposal)
+    return _by_python(supplies.astype(object), demands.astype(object), costs.astype(object))
+
+
+def _is_small(supplies: Integers, costs: Integers) -> bool:
+    """Whether no price (at most the costs of a way through all places) and no work passes 2^62."""
+    largest = max(int(abs(costs).max()), 1) * 4 * sum(costs.shape)
+    return largest * max(sum(map(int, supplies)), 1) < 2**62
+
+
+def _by_python(supplies: Integers, demands: Integers, costs: Integers) -> Transport:
+    """The same in Python integers of any length."""
+    solver = _Solver(np.ascontiguousarray(costs.T), supplies.copy(), demands.copy())
     for demand in range(len(demands)):
         while solver.wanted[demand]:
             solver.fill(demand)
@@ -65,18 +84,21 @@ def least_work(supplies: Integers, demands: Integers, costs: Integers) -> Transp
 def proved(
     supplies: Integers, demands: Integers, costs: Integers, plan: Integers, one: Integers, other: Integers
 ) -> Transport:
-    """Check a plan against its prices in Python integers.
+    """Check a plan against its prices, in integers that hold all sums.
 
     Raises
     ------
     NotProvedError
         The plan leaves something, or its work is not that of the prices, or these are above a cost.
     """
-    plan, one, other = plan.astype(object), one.astype(object), other.astype(object)
-    moves_all = (plan.sum(axis=1) == supplies).all() and (plan.sum(axis=0) == demands).all() and (plan >= 0).all()
+    if costs.size and not _is_small(supplies, costs):
+        plan, one, other, costs = (each.astype(object) for each in (plan, one, other, costs))
+    moves_all = (plan >= 0).all() and (plan <= sum(map(int, supplies))).all()  # so that no sum passes 64 bits
+    moves_all = moves_all and (plan.sum(axis=1) == supplies).all() and (plan.sum(axis=0) == demands).all()
     work = int((plan * costs).sum())
     priced = int((one * supplies).sum() + (other * demands).sum())
-    if not moves_all or work != priced or (one[:, None] + other[None, :] > costs).any():
+    bounded = not costs.size or max(abs(one).max(), abs(other).max()) <= 4 * sum(costs.shape) * abs(costs).max()
+    if not moves_all or not bounded or work != priced or (one[:, None] + other[None, :] > costs).any():
         raise NotProvedError("A transport plan could not be proved to be the best.")
     return Transport(plan, one, other, work)
 
