@@ -1,0 +1,172 @@
+"""The verdict: whether a released table keeps every promise of its schema, and what it does not keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.errors import TableError
+from tclose.judge_new.class_diversity import Reached
+from tclose.judge_new.distinct_values import Factored
+from tclose.judge_new.measure_release import Measured, measure
+from tclose.judge_new.released_classes import group_rows
+from tclose.judge_new.sensitive_domains import factored_column
+from tclose.judge_new.truth import truth_problems
+from tclose.schema.columns import Quasi
+from tclose.schema.schema import Schema
+from tclose.table.source import Source
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a release keeps of its promise.
+
+    Attributes
+    ----------
+    k, t, l
+        What it reaches; without t and l where it could not be measured.
+    problems
+        A sentence for each promise it breaks, naming the attribute, what is reached and what is asked.
+    measured
+        All that was measured; None if a column is not there or not readable.
+    """
+
+    k: int
+    t: dict[str, Fraction]
+    l: dict[str, Reached]  # noqa: E741 - the name of the field's literature
+    problems: list[str]
+    measured: Measured | None = field(default=None, repr=False)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every promise is kept."""
+        return not self.problems
+
+
+def judge(
+    source: Source, schema: Schema, original: Source | None = None, rows: NDArray[np.int64] | None = None
+) -> Judgement:
+    """Judge a released table by its values alone, and by its original if that is given.
+
+    Parameters
+    ----------
+    original
+        The table that was released.
+    rows
+        The row of the original that each released row came from; the same row if not given.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> schema = Schema.from_dict({"k": 3, "quasi": {"age": {"kind": "numeric"}},
+    ...     "sensitive": {"ill": {"distance": "equal", "t": 0.2}}})
+    >>> table = pl.DataFrame({"age": ["20", "20", "[30, 40]", "[30, 40]"], "ill": ["a", "b", "a", "a"]})
+    >>> for problem in judge(Source.of(table), schema).problems:
+    ...     print(problem)
+    The smallest class has 2 rows, and k is 3.
+    'ill': the farthest class is at a distance of 1/4 = 0.25 from the table, and t is 1/5 = 0.2.
+    """
+    problems = list(_wrong_columns(source, schema))
+    absent = [name for name in _needed(schema) if name not in source.names]
+    if absent:
+        return Judgement(0, {}, {}, problems)
+    problems += _missing_cells(source, schema)
+    try:
+        found = measure(source, schema)
+    except TableError as error:
+        smallest = group_rows(source, schema.released_quasi).smallest
+        return Judgement(smallest, {}, {}, [*problems, str(error)])
+    problems += _broken_promises(found, schema)
+    problems += _told_by_kept(source, schema, found)
+    problems += [
+        f"'{name}': {count} rows have no value, and the schema does not say `missing = \"category\"`."
+        for name, count in found.n_missing.items()
+        if count and schema.missing != "category"
+    ]
+    if original is not None:
+        problems += truth_problems(original, source, schema, rows)
+    return Judgement(found.k, found.t, found.l, problems, found)
+
+
+def _needed(schema: Schema) -> tuple[str, ...]:
+    return (*schema.released_quasi, *(each.column for each in schema.sensitive), *schema.keep)
+
+
+def _wrong_columns(source: Source, schema: Schema) -> Iterator[str]:
+    needed = _needed(schema)
+    for name in needed:
+        if name not in source.names:
+            yield f"Column '{name}' is part of the release and not in the table."
+    for name in source.names:
+        if name in schema.identifiers:
+            yield f"Column '{name}' is an identifier and must not be released."
+        elif name == schema.unit:
+            yield f"Column '{name}' tells whose row it is and must not be released."
+        elif name not in needed:
+            yield f"Column '{name}' is not part of the release."
+
+
+def _missing_cells(source: Source, schema: Schema) -> Iterator[str]:
+    """Empty cells of quasi-identifiers, where the schema knows no missing values and no open end explains them."""
+    if schema.missing == "category":
+        return
+    for quasi in schema.quasi:
+        found = source.each(quasi.released, factored_column)
+        empty = [found[name].codes == -1 for name in quasi.released]
+        for place, name in enumerate(quasi.released):
+            count = int(_unexplained(quasi, found[name], place, empty).sum())
+            if count:
+                yield f"'{name}': {count} cells are empty, and the schema does not say `missing = \"category\"`."
+
+
+def _unexplained(quasi: Quasi, found: Factored, place: int, empty: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    if quasi.publish != "bounds":
+        return empty[place]
+    is_open = (quasi.bottom, quasi.top)[place] is not None
+    return empty[place] & np.bool_(not is_open)
+
+
+def _broken_promises(found: Measured, schema: Schema) -> Iterator[str]:
+    if found.rows and found.k < schema.k:
+        yield f"The smallest class has {found.k} rows, and k is {schema.k}."
+    asked = [(each.column, each.t) for each in schema.sensitive] + [(each.name, each.t) for each in schema.joint]
+    for name, t in asked:
+        if t is not None and found.t[name] > t:
+            yield (
+                f"'{name}': the farthest class is at a distance of {_shown(found.t[name])} from the table, "
+                f"and t is {_shown(t)}."
+            )
+    for sensitive in schema.sensitive:
+        reached = found.l[sensitive.column]
+        for kind, asked_l in sensitive.l.items() if sensitive.l else ():
+            if not reached.meets[kind]:
+                yield (
+                    f"'{sensitive.column}': the least diverse class reaches {kind} {_diverse(getattr(reached, kind))}, "
+                    f"and {_diverse(asked_l)} is asked."
+                )
+
+
+def _shown(value: Fraction) -> str:
+    return f"{value} = {float(value):.6g}" if value.denominator > 1 else str(value)
+
+
+def _diverse(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"(c = {'none' if value[0] is None else _shown(value[0])}, l = {value[1]})"
+    return _shown(value) if isinstance(value, Fraction) else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _told_by_kept(source: Source, schema: Schema, found: Measured) -> Iterator[str]:
+    """Kept columns must not divide classes into groups below k."""
+    if not schema.keep or schema.keep_unchecked or not found.rows:
+        return
+    smallest = group_rows(source, (*schema.released_quasi, *schema.keep)).smallest
+    if smallest < min(schema.k, found.k):
+        yield (
+            f"Kept columns and released quasi-identifiers together single out a group of {smallest} rows, "
+            f"and k is {schema.k}."
+        )

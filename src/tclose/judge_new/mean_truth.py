@@ -1,0 +1,109 @@
+"""Means of classes, recomputed from the originals."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.judge_new.covering import HIDDEN, Originals, limits_of
+from tclose.judge_new.distinct_values import Factored
+from tclose.judge_new.exact_numbers import Integers, Scaled, aligned, read_number, read_numbers, scaled_fractions
+from tclose.judge_new.released_classes import group_rows
+from tclose.schema.columns import Quasi
+from tclose.schema.schema import Schema
+from tclose.table.source import Source
+
+EXTRA_PLACES = 2
+
+
+def wrong_means(
+    release: Source,
+    schema: Schema,
+    quasi: Quasi,
+    released: Factored,
+    names: list[str],
+    values: Factored,
+    originals: Originals,
+) -> NDArray[np.int64]:
+    """The rows whose released mean is not that of the originals of their class, or that should have none.
+
+    Originals beyond bottom and top count as bottom and top. A mean is published with two decimals more
+    than the numbers have, so it may be off by half of the last one, and by what a double cannot hold.
+    """
+    groups = group_rows(release, schema.released_quasi)
+    hidden = np.array([*(name == HIDDEN for name in names), False], bool)[released.codes]
+    no_value = np.append(originals.missing, True)[values.codes]
+    unread = ~np.append(originals.readable, True)[values.codes] & ~no_value
+    empty = released.codes == -1
+    wrong = ~hidden & ((empty != no_value) | unread)
+    rows = np.flatnonzero(~(hidden | empty | no_value | unread))
+    if len(rows):
+        labels = groups.labels[rows]
+        mean_of = np.zeros(len(groups.sizes), np.int64)
+        mean_of[labels] = released.codes[rows]
+        numbers, numbers_at = _clamped(originals, quasi), values.codes[rows]
+        off = _are_off(names, mean_of, numbers, numbers_at, labels, own_places(originals))
+        wrong[rows] |= off[labels]
+    return np.flatnonzero(wrong)
+
+
+def own_places(originals: Originals) -> int:
+    """The decimal places that the original numbers need.
+
+    Examples
+    --------
+    >>> own_places(Originals(["1.50"], np.zeros(1, bool), Scaled(np.array([150]), 2), np.ones(1, bool)))
+    1
+    """
+    integers, places = originals.points.integers[originals.readable & ~originals.missing], originals.points.places
+    while places and not (integers % 10).any():
+        integers, places = integers // 10, places - 1
+    return places
+
+
+def _clamped(originals: Originals, quasi: Quasi) -> Scaled:
+    """The numbers of the originals, those beyond bottom and top as these."""
+    points = originals.points
+    for limit, bound in zip(limits_of(quasi), (np.maximum, np.minimum), strict=True):
+        if limit is not None:
+            points, scaled = aligned(points, scaled_fractions([limit]))
+            points = Scaled(bound(points.integers, scaled.integers[0]), points.places)
+    return points
+
+
+def _are_off(
+    names: list[str],
+    mean_of: NDArray[np.int64],
+    numbers: Scaled,
+    numbers_at: NDArray[np.int32],
+    labels: NDArray[np.int64],
+    own: int,
+) -> NDArray[np.bool_]:
+    """For each class, whether |sum / count - mean| is above half a unit of the last published place.
+
+    Let all be integers over 10^p, and the unit of the last published place 10^(p - own - 2) of them, or a part
+    of one. Then the test is 2 |sum - mean count| > unit count, with the denominator of the unit multiplied out.
+    """
+    means, known = read_numbers(names)
+    numbers, means = aligned(numbers, means)
+    finer = 10 ** max(own + EXTRA_PLACES - numbers.places, 0)
+    coarser = 10 ** max(numbers.places - own - EXTRA_PLACES, 0)
+    largest = max(int(abs(each.integers).max(initial=0)) for each in (numbers, means))
+    wide = object in (numbers.integers.dtype, means.integers.dtype)
+    kind = object if wide or max(4 * finer * largest, coarser) * len(labels) >= 2**62 else np.int64
+    sums: Integers = np.zeros(len(mean_of), kind)
+    np.add.at(sums, labels, numbers.integers.astype(kind)[numbers_at])
+    counts = np.bincount(labels, minlength=len(mean_of)).astype(kind)
+    shown = means.integers.astype(kind)[mean_of]
+    doubles = np.array([_is_double(name) for name in names], bool)[mean_of]
+    rounding = finer * 2 * (abs(shown) * counts // 2**52) * doubles
+    beyond = finer * 2 * abs(sums - shown * counts)
+    return np.asarray(beyond > coarser * counts + rounding, bool) | ~known[mean_of]
+
+
+def _is_double(name: str) -> bool:
+    """Whether a text is what a double prints as, and so may stand for a mean that no double holds."""
+    try:
+        return read_number(repr(float(name))) == read_number(name)
+    except (ValueError, OverflowError):
+        return False

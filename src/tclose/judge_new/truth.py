@@ -1,0 +1,243 @@
+"""Truth: every released cell covers its original, and sensitive and kept values are what they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.judge_new.calendar_times import times_of
+from tclose.judge_new.cell_meanings import missing_among, names_of
+from tclose.judge_new.covering import HIDDEN, Originals, covered, limits_of, read_originals
+from tclose.judge_new.distinct_values import Factored, factorize
+from tclose.judge_new.exact_numbers import numbers_of
+from tclose.judge_new.mean_truth import wrong_means
+from tclose.judge_new.released_spans import Span, is_as_declared, read_span, within
+from tclose.judge_new.sensitive_domains import factored_column
+from tclose.schema.columns import Quasi, Sensitive
+from tclose.schema.schema import Schema
+from tclose.table.source import Source
+
+PRESENCE = 1 << 24
+
+
+def truth_problems(
+    original: Source, released: Source, schema: Schema, rows: NDArray[np.int64] | None = None
+) -> list[str]:
+    """What a release says that its original does not bear out: sentences that name columns and rows, never a cell.
+
+    Parameters
+    ----------
+    released
+        The release, whose columns are as the schema says.
+    rows
+        The row of the original that each released row came from; None if they are the same in the same order.
+
+    Examples
+    --------
+    >>> schema = Schema.from_dict({"k": 1, "quasi": {"age": {"kind": "numeric"}}})
+    >>> original = Source.of(pl.DataFrame({"age": [20, 30, 40]}))
+    >>> truth_problems(original, Source.of(pl.DataFrame({"age": ["[20, 30]", "[20, 30]", "41"]})), schema)
+    ["Column 'age': 1 row is released as a value that does not cover it (row 2)."]
+    """
+    check = _Truth(original, released, schema, rows)
+    problems = list(check.wrong_rows())
+    if problems:
+        return problems
+    for quasi in schema.quasi:
+        problems += check.wrong_cells(quasi)
+    for name in (*(each.column for each in schema.sensitive), *schema.keep):
+        problems += check.changed(name)
+    return problems
+
+
+class _Truth:
+    """An original and its release, row by row."""
+
+    def __init__(self, original: Source, released: Source, schema: Schema, rows: NDArray[np.int64] | None) -> None:
+        self.original, self.released, self.schema, self.rows = original, released, schema, rows
+
+    def wrong_rows(self) -> Iterator[str]:
+        """Whether each row of the original is there once, but for those left out under `missing = "drop"`."""
+        n_original, n_released = self.original.n_rows, self.released.n_rows
+        if self.rows is None:
+            if n_original != n_released:
+                yield f"The release has {n_released} rows, and its original {n_original}."
+            return
+        if len(self.rows) != n_released or (
+            len(self.rows) and not 0 <= self.rows.min() <= self.rows.max() < n_original
+        ):
+            yield f"The {n_released} released rows do not come from {n_original} original ones."
+            return
+        times = np.bincount(self.rows, minlength=n_original)
+        if (times > 1).any():
+            yield f"{int((times > 1).sum())} rows of the original are released more than once."
+        left_out = np.flatnonzero(times == 0)
+        if len(left_out) and self.schema.missing != "drop":
+            yield f'{len(left_out)} rows of the original are left out, and that is for `missing = "drop"` only.'
+        elif len(left_out):
+            complete = left_out[~self._has_missing(left_out)]
+            if len(complete):
+                yield f"{len(complete)} rows of the original without a missing value are left out."
+
+    def _has_missing(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which rows of the original lack a quasi-identifier or a sensitive value."""
+        found = np.zeros(len(rows), bool)
+        columns: list[Quasi | Sensitive] = [*self.schema.quasi, *self.schema.sensitive]
+        for column in columns:
+            values = factorize(self.original.column(column.column))
+            gone = self._missing(values.values, column)
+            found |= np.append(gone, True)[values.codes[rows]]
+        return found
+
+    def _missing(self, values: pl.Series, column: Quasi | Sensitive) -> NDArray[np.bool_]:
+        return missing_among(values, self.schema.missing_values, column.is_measured, self.schema.decimal)
+
+    def taken(self, name: str) -> pl.Series:
+        """A column of the original in the order of the release."""
+        column = self.original.column(name)
+        return column if self.rows is None else column.gather(pl.Series(self.rows))
+
+    def sentence(self, name: str, wrong: NDArray[np.int64], what: str) -> list[str]:
+        """A problem of some rows of a column; nothing if there are none."""
+        if not len(wrong):
+            return []
+        many = "1 row is" if len(wrong) == 1 else f"{len(wrong)} rows are"
+        return [f"Column '{name}': {many} {what} ({self.released.name_rows(wrong)})."]
+
+    def wrong_cells(self, quasi: Quasi) -> list[str]:
+        """The rows that a released quasi-identifier does not cover."""
+        values = factorize(self.taken(quasi.column))
+        originals = read_originals(values.values, quasi, self.schema)
+        if quasi.publish == "bounds":
+            return self._wrong_bounds(quasi, values, originals)
+        released = factored_column(self.released.column(quasi.column))
+        names = names_of(released.values)
+        if quasi.publish == "mean":
+            wrong = wrong_means(self.released, self.schema, quasi, released, names, values, originals)
+            return self.sentence(quasi.column, wrong, "released as something else than the mean of its class")
+        at, which = distinct_pairs(released, values)
+        bad = ~covered(names, at, originals, which, quasi, self.schema.recode)
+        wrong = rows_of_pairs(released, values, at[bad], which[bad])
+        return self.sentence(quasi.column, wrong, "released as a value that does not cover it")
+
+    def _wrong_bounds(self, quasi: Quasi, values: Factored, originals: Originals) -> list[str]:
+        """Low bounds are no higher, high bounds no lower; only a declared end is open; missing is so on both sides."""
+        ends = [factored_column(self.released.column(name)) for name in quasi.released]
+        limits = limits_of(quasi)
+        wrong = np.zeros(self.released.n_rows, bool)
+        for place, end in enumerate(ends):
+            names = names_of(end.values)
+            spans = [one_sided(text, quasi, place) for text in names]
+            at, which = distinct_pairs(end, values)
+            no_original = np.append(originals.missing, True)[which]
+            hidden = np.array([*(text == HIDDEN for text in names), False], bool)[at]
+            fine = hidden | ((at == -1) & (no_original | (limits[place] is not None)))
+            rest = np.flatnonzero(~fine & (at >= 0) & ~no_original)
+            fine[rest] = within(spans, at[rest], originals.points, which[rest]) & originals.readable[which[rest]]
+            wrong[rows_of_pairs(end, values, at[~fine], which[~fine])] = True
+        problems = self.sentence(quasi.column, np.flatnonzero(wrong), "released between bounds that do not cover it")
+        no_value = np.append(originals.missing, True)[values.codes]
+        both_empty = (ends[0].codes == -1) & (ends[1].codes == -1)
+        half = np.flatnonzero(no_value & ((ends[0].codes == -1) != (ends[1].codes == -1)))
+        problems += self.sentence(quasi.column, half, "without a value and released with one bound")
+        if (both_empty & no_value).any() and (both_empty & ~no_value).any():
+            unclear = np.flatnonzero(both_empty & no_value)
+            problems += self.sentence(quasi.column, unclear, "without a value and look like ones open at both ends")
+        return problems
+
+    def changed(self, name: str) -> list[str]:
+        """The rows whose value of a column is another one than before."""
+        before, after = self.taken(name), self.released.column(name)
+        if before.dtype == after.dtype and before.equals(after.alias(before.name), null_equal=True):
+            return []
+        one, other = factored_column(after), factored_column(before)
+        at, which = distinct_pairs(one, other)
+        same = np.append(self._translated(one, other, name), -1)
+        bad = same[which] != at
+        return self.sentence(name, rows_of_pairs(one, other, at[bad], which[bad]), "released as another value")
+
+    def _translated(self, one: Factored, other: Factored, name: str) -> NDArray[np.int64]:
+        """The number among the released values of each original one; -1 is none, -2 one that is not there.
+
+        Values are the same if they are called the same or, where one side is text and the other is not,
+        are the same number or the same moment.
+        """
+        places = {text: place for place, text in enumerate(names_of(one.values))}
+        found = np.array([places.get(text, -2) for text in names_of(other.values)], np.int64)
+        if one.values.dtype != other.values.dtype and (found == -2).any():
+            points = _points(one.values), _points(other.values)
+            known = {point: place for place, point in enumerate(points[0]) if point is not None}
+            for place in np.flatnonzero(found == -2).tolist():
+                point = points[1][place]
+                found[place] = -2 if point is None else known.get(point, -2)
+        column = next((each for each in self.schema.sensitive if each.column == name), None)
+        if column is not None and (found == -2).any():
+            gone = self._missing(other.values, column)  # a spelling of missing may be released as an empty cell
+            found[gone & (found == -2)] = -1
+        return found
+
+
+def _points(values: pl.Series) -> list[tuple[int, int] | None]:
+    """Moments or numbers of values in lowest terms; None where a value is neither."""
+    times = times_of(values)
+    numbers, known = (times, np.ones(len(values), bool)) if times is not None else numbers_of(values)
+    found: list[tuple[int, int] | None] = []
+    for integer, is_known in zip(numbers.integers.tolist(), known.tolist(), strict=True):
+        places, number = numbers.places, int(integer)
+        while places and number % 10 == 0:
+            places, number = places - 1, number // 10
+        found.append((number, places) if is_known else None)
+    return found
+
+
+def one_sided(text: str, quasi: Quasi, place: int) -> Span | None:
+    """What a low (place 0) or high bound covers: all from it up, or down to it; None if the schema allows none such.
+
+    Examples
+    --------
+    >>> one_sided("20", Quasi("age", "numeric", step=5, publish="bounds"), 0)
+    Span(low=Fraction(20, 1), high=None, below=None, above=None, strict=False)
+    """
+    span = read_span(text, quasi.kind == "date")
+    if span is None or not span.is_single:
+        return None
+    side = Span(span.low, None) if place == 0 else Span(None, span.high)
+    return side if is_as_declared(side, quasi, limits_of(quasi)) else None
+
+
+def distinct_pairs(one: Factored, other: Factored) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The pairs of values that stand in one row, as numbers from -1 (none) up.
+
+    Examples
+    --------
+    >>> distinct_pairs(factorize(pl.Series(["a", "a", "b"])), factorize(pl.Series([1, 1, None])))
+    (array([0, 1]), array([ 0, -1]))
+    """
+    keys = _pair_keys(one, other)
+    bound = (len(one.values) + 1) * (len(other.values) + 1)
+    if bound <= max(PRESENCE, len(keys)):
+        occurs = np.zeros(bound, bool)
+        occurs[keys] = True
+        found = np.flatnonzero(occurs)
+    else:
+        found = pl.Series(keys).unique().sort().to_numpy()
+    at, which = np.divmod(found, len(other.values) + 1)
+    return at - 1, which - 1
+
+
+def rows_of_pairs(one: Factored, other: Factored, at: NDArray[np.int64], which: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows that hold one of these pairs."""
+    if not len(at):
+        return np.zeros(0, np.int64)
+    wanted = (at + 1) * (len(other.values) + 1) + which + 1
+    return np.flatnonzero(np.isin(_pair_keys(one, other), wanted))
+
+
+def _pair_keys(one: Factored, other: Factored) -> NDArray[np.int64]:
+    keys = (one.codes + np.int64(1)) * (len(other.values) + 1)
+    keys += other.codes
+    keys += 1
+    return keys
