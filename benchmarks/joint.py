@@ -16,7 +16,7 @@ from tclose.algorithms import Algorithm, find
 from tclose.schema.schema import Schema
 from tclose.table.encode import encode
 from tclose.table.source import Source, read
-from tclose.verification.verify import check_release
+from tclose.verification.judge_release import check_release
 
 ROWS, HOSPITAL_ROWS, K = 30_000, 20_000, 5
 SHAPES = ((12, 12), (18, 20), (29, 31))  # values of the two attributes

@@ -753,7 +753,7 @@ SCHEMAS = [
     Case("schema-unit-is-a-quasi", BAD, schema=promise(unit="age"), says=("'age'", "unit")),
     Case("schema-unit-repeats", BAD, as_csv(people(id=[SECRET] * 12)), promise(unit="id"), says=("'id'", "12 rows")),
     Case("schema-unit", DONE, as_csv(people(id=AGES)), promise(unit="id")),
-    Case("schema-keep-breaks-k", INFEASIBLE, KEPT, promise(keep=["site"]), says=("keep", "1 rows")),
+    Case("schema-keep-breaks-k", INFEASIBLE, KEPT, promise(keep=["site"]), says=("keep", "1 row")),
     Case("schema-keep-breaks-k-unchecked", DONE, KEPT, promise(keep=["site"], keep_unchecked=True),
          columns=["age", SENSITIVE, "site"], same=[SENSITIVE, "site"]),
     Case("schema-keep-unchecked-is-a-text", BAD, schema=promise(keep_unchecked="yes"), says=("keep_unchecked",)),

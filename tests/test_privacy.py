@@ -18,7 +18,7 @@ from tclose.datasets import hospital
 from tclose.evaluation.utility.utility import beside
 from tclose.schema.schema import Schema
 from tclose.table.source import read
-from tclose.verification.verify import check_release
+from tclose.verification.judge_release import check_release
 
 SECRET = "a secret that is longer than twelve bytes"
 

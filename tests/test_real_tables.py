@@ -162,5 +162,5 @@ def test_the_worked_table_of_the_literature() -> None:
             }
         ),
     )
-    distances = report.measured.distances["Salary"]
+    distances = report.measured.distances("Salary")
     assert sorted(str(distances.exact(place)) for place in range(3)) == ["1/6", "17/72", "3/8"]

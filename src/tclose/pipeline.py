@@ -7,7 +7,6 @@ import time as clock
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -17,26 +16,25 @@ import polars as pl
 from tclose.algorithms import DEFAULT, Algorithm, find, parameters_of, run_method
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
-from tclose.algorithms.requirement import Attribute, Requirement
+from tclose.algorithms.explain import explain_single_class
+from tclose.algorithms.requirement import Requirement
 from tclose.errors import HighLossWarning, InfeasibleError, TableError, VerificationError
 from tclose.release.certificate import Certificate, certify, fit_certificate
 from tclose.release.recode import recode
 from tclose.release.record import Record
 from tclose.release.release import Release
-from tclose.schema.columns import Quasi
 from tclose.schema.keys import SchemaKeys, takes_keys
 from tclose.schema.schema import Schema, SchemaLike
 from tclose.table.arguments import check_order, take_in
 from tclose.table.encode import EncodedTable, encode_rows
+from tclose.table.measuring import measure_classes
 from tclose.table.partition import Partition
-from tclose.table.reading import Reader
 from tclose.table.row_selection import select_rows
 from tclose.table.source import Source, read
-from tclose.verification.assessment import Report
+from tclose.verification.assessment import Report, assess_source
+from tclose.verification.judge_release import KEPT, judge
+from tclose.verification.measure_release import Measured
 from tclose.verification.verdict import Verdict
-from tclose.verification.verify import Measured, check_release, judge, measure
-
-SECONDS_TO_EXPLAIN = 20.0  # for each attribute by itself
 
 Listener = Callable[[str, float | None, float | None], None]
 
@@ -123,9 +121,9 @@ def anonymize(
     with _stage("recode", seconds, tell):
         frame = recode(table, partition, source, selected, schema, spans)
     with _stage("verify", seconds, tell):
-        measured = _verified(frame, schema)
+        measured = _verified(frame, schema, table, source)
     if measured.classes == 1 and loss > 0 and not allow_single_class:
-        raise _useless(algorithm, table, requirement, partition)
+        raise explain_single_class(algorithm, table, requirement, partition)
     if loss > 0.5:
         warnings.warn(
             f"The release keeps its promise but loses {loss:.0%} of the information. Raise t, lower k, or use "
@@ -155,27 +153,16 @@ def assess(
     >>> tclose.assess(frame, schema).k
     1
     """
-    schema, source = take_in(df, schema, keys if schema is not None else {"k": 1, **keys}, "assess")
-    columns = tuple(
-        name for quasi in schema.quasi for name in ((quasi.column,) if quasi.column in source.names else quasi.released)
-    )
-    source = _with_open_ends(source, schema)
-    # What is never released may be gone already, and a generalized value is compared as it is.
-    present = [name for name in (*schema.identifiers, *schema.keep, schema.unit) if name in source.names]
-    as_found = tuple(Quasi(name, "categorical") for name in columns)
-    coded, rows = select_rows(
-        source, replace(schema, quasi=as_found, identifiers=(), keep=tuple(present), recode="generalize", unit=None)
-    )
-    measured = measure(coded, columns, schema, Reader(source, rows, schema.decimal, show_values))
-    return Report(measured, schema, rows, source, columns, show_values)
+    given, source = take_in(df, schema, keys if schema is not None else {"k": 1, **keys}, "assess")
+    return assess_source(source, given, show_values)
 
 
 def verify(
     df: Any,
     schema: SchemaLike,
     *,
+    original: Any = None,
     certificate: Certificate | Mapping[str, Any] | Path | str | None = None,
-    show_values: bool = False,
 ) -> Verdict:
     """Judge a released table: does it keep the promise of its schema, and fit its certificate?
 
@@ -185,15 +172,16 @@ def verify(
         The released table: a dataframe, or a path.
     schema
         The schema it was released by: a `Schema`, a dict with its keys, or a path to TOML.
+    original
+        The table it was made of, whose rows stand in the same order: then truth is judged too, that every
+        released value covers its original one.
     certificate
         Its certificate, or where that lies; if None, the one beside the file, if there is one.
-    show_values
-        Let errors quote the values they are about.
 
     Raises
     ------
     TableError
-        The table cannot be read, or is no release of this schema.
+        The table cannot be read.
 
     Examples
     --------
@@ -206,66 +194,36 @@ def verify(
     check_order(df, schema, "verify")
     schema = Schema.of(schema)
     source = read(df, schema.delimiter)  # a release is UTF-8
-    measured, problems = judge(source, schema, show_values)
+    before = None if original is None else read(original, schema.delimiter, schema.encoding)
+    found = judge(source, schema, before)
     path = Path(df) if isinstance(df, str | Path) else None
-    fits, wrong = fit_certificate(measured, certificate, path)
-    return Verdict((*problems, *wrong), measured, fits)
+    fits, wrong = fit_certificate(found.measured, certificate, path)
+    return Verdict((*found.problems, *wrong), found.measured, fits)
 
 
-def _with_open_ends(source: Source, schema: Schema) -> Source:
-    """Bounds that are empty because a tail is open are values, not missing."""
-    names = {name for quasi in schema.quasi if quasi.publish == "bounds" for name in quasi.released}
-
-    def column(name: str) -> pl.Series:
-        given = source.column(name)
-        if name not in names:
-            return given
-        ends = given.cast(pl.String)
-        return ends.set(ends == "", None).fill_null("open")
-
-    return replace(source, column=column)
+def _verified(frame: pl.DataFrame, schema: Schema, table: EncodedTable, source: Source) -> Measured:
+    """What the verifier measures of a release; raises if it breaks its promise, or is not true to its original."""
+    found = judge(Source.of(frame), schema, source, table.rows)
+    if found.measured is None or found.problems:
+        told = " ".join(found.problems)
+        if found.problems and all(problem.startswith(KEPT) for problem in found.problems):
+            raise InfeasibleError(f"The release would not keep its promise. {told}")
+        raise VerificationError(f"The release would not keep its promise, and nothing is released. {told}")
+    _check_agreement(found.measured, table, schema)
+    return found.measured
 
 
-def _useless(
-    algorithm: Algorithm, table: EncodedTable, requirement: Requirement, partition: Partition
-) -> InfeasibleError:
-    """Name what binds: the demands under which alone nothing better than a single class is found, or the time."""
-    if partition.facts.get("stopped_early"):
-        return InfeasibleError(
-            "It was stopped before anything better than one class holding the whole table was found. Allow more time."
-        )
-    worst = table.loss(np.zeros(len(table), np.int64))
-
-    def alone(attributes: tuple[Attribute, ...]) -> bool:
-        chosen = [place for place, attribute in enumerate(requirement.attributes) if attribute in attributes]
-        lone = replace(
-            table,
-            domains=tuple(table.domains[place] for place in chosen),
-            codes=tuple(table.codes[place] for place in chosen),
-        )
-        asked = replace(requirement, attributes=attributes)
-        rng = np.random.default_rng(0)
-        labels = algorithm.partition(lone, asked, rng=rng, control=Control(SECONDS_TO_EXPLAIN)).labels
-        return table.loss(labels) > worst - 1e-9
-
-    if alone(()):
-        binding = f"k = {requirement.k}"
-    else:
-        names = [repr(one.domain.column) for one in requirement.attributes if alone((one,))]
-        binding = ("the requirement on " + " and that on ".join(names)) if names else "all requirements together"
-    return InfeasibleError(
-        f"Only one class holding the whole table was found, which is useless. What binds is {binding}. Loosen it, "
-        "or say that one class will do (--allow-single-class, allow_single_class=True)."
-    )
-
-
-def _verified(frame: pl.DataFrame, schema: Schema) -> Measured:
-    try:
-        return check_release(Source.of(frame), schema)
-    except VerificationError as error:
-        if schema.keep and "`keep`" in str(error):
-            raise InfeasibleError(str(error)) from None
-        raise
+def _check_agreement(measured: Measured, table: EncodedTable, schema: Schema) -> None:
+    """What methods go by and what the verifier measures of the released classes must be the same, to the last digit."""
+    n = len(schema.sensitive)
+    columns = zip(table.domains[:n], table.codes[:n], strict=True)
+    for name, distances in measure_classes(columns, schema.joint, measured.grouping.labels).distances.items():
+        if distances.largest() != measured.t[name]:
+            raise VerificationError(
+                f"'{name}': the farthest class is at {float(distances.largest()):.6g} by what methods go by, and at "
+                f"{float(measured.t[name]):.6g} by the verifier. One of them is wrong, so nothing is released. Please "
+                "report this."
+            )
 
 
 @contextmanager

@@ -36,7 +36,7 @@ from tclose.table.encode import EncodedTable, encode
 from tclose.table.partition import Partition
 from tclose.table.row_selection import select_rows
 from tclose.table.source import Source, read
-from tclose.verification.verify import check_release
+from tclose.verification.judge_release import check_release
 
 Columns = Callable[[Capabilities], dict[str, list[Any]]]
 Maker = Callable[..., tuple[pl.DataFrame, Schema]]
@@ -128,7 +128,7 @@ def _check_partition(
     released = recode(table, partition, source, select_rows(source, schema)[0], schema)
     expected = {*schema.released_quasi, *(s.column for s in schema.sensitive), *schema.keep}
     _require(set(released.columns) == expected, "no column is added or lost")
-    measured = check_release(Source.of(released), schema)
+    measured = check_release(Source.of(released), schema, source, table.rows)
     _require(measured.classes <= len(sizes), "classes that look alike are one")
     improved = run(method, table, requirement, partition)
     _require(table.loss(improved.labels) <= table.loss(partition.labels) + 1e-12, "a start is not made worse")

@@ -30,7 +30,7 @@ from tclose.release.release import Release
 from tclose.schema.schema import Schema
 from tclose.table.coded import as_text
 from tclose.table.source import file_digest
-from tclose.verification.verify import check_release
+from tclose.verification.judge_release import check_release
 from tests.strategies import as_csv, people, promise, run
 
 FORK = multiprocessing.get_context("forkserver")  # a child in milliseconds, without the threads of this process

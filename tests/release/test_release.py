@@ -22,7 +22,7 @@ from tclose.release.certificate import certificate_path
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
 from tclose.table.source import read
-from tclose.verification.verify import check_release
+from tclose.verification.judge_release import check_release
 
 ROWS = 1000
 SUFFIXES = [".csv", ".csv.gz", ".parquet"]

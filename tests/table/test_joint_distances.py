@@ -19,7 +19,7 @@ from tclose.schema.schema import Schema
 from tclose.table import least_work as metric
 from tclose.table.least_work import Proposal, least_work
 from tclose.table.source import read
-from tclose.verification.verify import check_release
+from tclose.verification.judge_release import check_release
 from tests.oracles.joint import by_all_ways, joint_distance
 from tests.oracles.sabre import exact_transport
 from tests.seeds import for_seeds

@@ -18,7 +18,7 @@ from tclose.errors import TableError
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
 from tclose.table.source import Source, read
-from tclose.verification.verify import check_release
+from tclose.verification.judge_release import check_release
 
 pd: Any = pytest.importorskip("pandas")
 pa: Any = pytest.importorskip("pyarrow")

@@ -12,13 +12,13 @@ import pytest
 
 import tclose
 from tclose.datasets import hospital
-from tclose.errors import TableError, VerificationError
+from tclose.errors import VerificationError
 from tclose.schema.schema import Schema
 from tclose.table import classes
 from tclose.table.classes import Classes, Tally
 from tclose.table.coded import CodedColumn
 from tclose.table.source import read
-from tclose.verification.verify import check_release
+from tclose.verification.judge_release import check_release
 from tests.oracles.diversity import entropy_at_least, recursive_holds
 from tests.oracles.release import check_release as by_oracle
 
@@ -176,15 +176,15 @@ def test_columns_that_must_never_be_released_are_caught() -> None:
         check_release(read(frame), small_schema(identifiers=["name"]))
     with pytest.raises(VerificationError, match="'name'"):
         check_release(read(frame), small_schema(unit="name"))
-    with pytest.raises(TableError, match="Not in the schema: 'name'"):
+    with pytest.raises(VerificationError, match="'name' is not part of the release"):
         check_release(read(frame), small_schema())
-    with pytest.raises(TableError, match="Absent: 'ill'"):
+    with pytest.raises(VerificationError, match="'ill' is part of the release and not in the table"):
         check_release(read(frame.select("age")), small_schema())
 
 
 def test_kept_columns_must_leave_groups_of_k() -> None:
     frame = pl.DataFrame({"age": ["1"] * 4, "ill": ["a", "b"] * 2, "region": ["n", "n", "n", "s"]})
-    with pytest.raises(VerificationError, match="smallest group has 1 rows and not 2"):
+    with pytest.raises(VerificationError, match="group of 1 row, and k is 2"):
         check_release(read(frame), small_schema(keep=["region"]))
     assert check_release(read(frame), small_schema(keep=["region"], keep_unchecked=True)).k == 4
 
@@ -192,7 +192,7 @@ def test_kept_columns_must_leave_groups_of_k() -> None:
 @pytest.mark.parametrize("policy", [None, "drop", "error"])
 def test_missing_values_need_the_policy_that_allows_them(policy: str | None) -> None:
     frame = pl.DataFrame({"age": ["1", None], "ill": ["a", "b"]})
-    with pytest.raises(VerificationError, match="missing values in 'age'"):
+    with pytest.raises(VerificationError, match="'age': 1 row has no value"):
         check_release(read(frame), small_schema(**({"missing": policy} if policy else {})))
     assert check_release(read(frame), small_schema(k=1, missing="category")).classes == 2
 

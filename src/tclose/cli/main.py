@@ -150,17 +150,25 @@ def anonymize(
 
 
 @app.command(epilog="[bold]Example:[/bold] tclose verify release.csv -s schema.toml")
-def verify(data: Data, schema: SchemaOption, json: Json = False, show_values: ShowValues = False) -> None:
+def verify(
+    data: Data,
+    schema: SchemaOption,
+    original: Annotated[
+        Path | None,
+        typer.Option(help="The table it was made of, rows in the same order (--keep-order): checks truth too."),
+    ] = None,
+    json: Json = False,
+) -> None:
     """Check that a released file keeps the promise of its schema, and fits its certificate if that lies beside it."""
     from tclose.pipeline import verify
     from tclose.schema.schema import Schema
 
     promised = Schema.load(schema)
-    verdict = verify(data, promised, show_values=show_values)
+    verdict = verify(data, promised, original=original)
     if json:
         print(jsonlib.dumps(verdict.as_dict(), indent=2))
     if not verdict.holds:
-        raise VerificationError(f"The table does not keep its promise: {'; '.join(verdict.problems)}.")
+        raise VerificationError(" ".join(["The table does not keep its promise.", *verdict.problems]))
     if not json:
         from tclose.cli.show import show_verified
 

@@ -13,8 +13,8 @@ from tclose.evaluation.choosing.gap import Gap
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
 from tclose.verification.assessment import Report
+from tclose.verification.measure_release import Measured
 from tclose.verification.verdict import Verdict
-from tclose.verification.verify import Measured
 
 
 def show_report(report: Report, measures: bool = False) -> None:

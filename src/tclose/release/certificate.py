@@ -13,7 +13,7 @@ from typing import Any
 
 from tclose.schema.schema import Schema
 from tclose.table.source import file_digest
-from tclose.verification.verify import Measured, fraction
+from tclose.verification.measure_release import Measured, exact_and_float
 
 JOINT_DISTANCE = "between two combinations of values, the mean of the distances of the columns"
 LIMITS = (
@@ -60,13 +60,13 @@ def promise(schema: Schema) -> dict[str, Any]:
             )
         columns[sensitive.column] = entry
         if sensitive.t is not None:
-            asked["t"][sensitive.column] = fraction(sensitive.t)
+            asked["t"][sensitive.column] = exact_and_float(sensitive.t)
         if sensitive.l is not None:
             asked["l"][sensitive.column] = {
                 name: {"c": str(value[0]), "l": value[1]} if name == "recursive" else str(value)
                 for name, value in sensitive.l.items()
             }
-    asked["t"] |= {joint.name: fraction(joint.t) for joint in schema.joint}
+    asked["t"] |= {joint.name: exact_and_float(joint.t) for joint in schema.joint}
     columns |= {name: {"role": "keep"} for name in schema.keep}
     return {"required": asked, "columns": columns}
 
@@ -147,7 +147,7 @@ def fit_certificate(
         for entry in told["reached"]["l"].values():
             entry["entropy"] = round(entry["entropy"], 9)  # logarithms may differ in the last bit between machines
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return False, [f"{name} is not a certificate"]
+        return False, [f"{name} is not a certificate."]
     if measured is None:
         return False, []
     reached = json.loads(json.dumps(measured.as_dict()))
@@ -156,9 +156,9 @@ def fit_certificate(
     rows, classes = reached.pop("rows"), reached.pop("classes")
     digest = path is None or fields.get("sha256") == file_digest(path)
     if not digest or told != {"rows": rows, "classes": classes, "reached": reached}:
-        return False, [f"{name} is not the certificate of this table, or the table was changed"]
+        return False, [f"{name} is not the certificate of this table, or the table was changed."]
     if measured.k < promised[0] or any(measured.t[at] > t for at, t in promised[1].items()):
-        return False, [f"{name} promises more than the table keeps"]
+        return False, [f"{name} promises more than the table keeps."]
     return True, []
 
 

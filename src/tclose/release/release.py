@@ -24,7 +24,7 @@ from tclose.schema.schema import Schema
 from tclose.table.coded import as_text
 from tclose.table.guarding import guarded
 from tclose.table.source import file_digest, suffix_of
-from tclose.verification.verify import Measured
+from tclose.verification.measure_release import Measured
 
 
 class Written(NamedTuple):
@@ -73,7 +73,7 @@ class Release:
     def classes(self) -> NDArray[np.int64]:
         """The class of each input row, -1 where it was dropped."""
         classes = np.full(self.record.input_rows, -1, np.int64)
-        classes[self._rows] = self.measured.grouped.labels
+        classes[self._rows] = self.measured.grouping.labels
         return classes
 
     @cached_property

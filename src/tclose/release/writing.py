@@ -15,7 +15,8 @@ from tclose.errors import TableError, VerificationError
 from tclose.schema.schema import Schema
 from tclose.table.coded import as_enum, as_text
 from tclose.table.source import HashSink, Source, read
-from tclose.verification.verify import Measured, check_release
+from tclose.verification.judge_release import check_release
+from tclose.verification.measure_release import Measured
 
 ROW_GROUP = 1 << 18
 

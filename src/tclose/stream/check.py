@@ -27,7 +27,8 @@ from tclose.table.encode import encode_sensitive
 from tclose.table.joint_distances import joint_distances
 from tclose.table.reading import Reader, clean, code, texts
 from tclose.table.source import Source
-from tclose.verification.diversity import first_failure
+from tclose.verification.class_diversity import DiversitySearch
+from tclose.verification.released_classes import Grouping, count_values
 
 Integers = NDArray[np.int64]
 WAITING, RELEASED, WITHHELD, REJECTED = range(4)
@@ -236,10 +237,13 @@ class Checker:
             if t is not None:
                 self._check_distances(released, domain.column, class_distances(domain.form, tally), n_classes, t)
             if diversity is not None:
-                own = Tally.of(labels, codes[np.searchsorted(inside, places)], domain.size)
-                failure = first_failure(own, diversity)
-                if failure:
-                    raise VerificationError(f"l of '{domain.column}': {failure}.")
+                own = codes[np.searchsorted(inside, places)]
+                search = DiversitySearch(diversity)
+                for block in count_values(Grouping(labels, np.bincount(labels)), own, domain.size):
+                    search.look(block)
+                broken = [kind for kind, met in search.result().meets.items() if not met]
+                if broken:
+                    raise VerificationError(f"l of '{domain.column}': a class breaks its {' and '.join(broken)}.")
         for joint in schema.joint:
             found = joint_distances(joint, [parts[column] for column in joint.columns], keys)
             self._check_distances(released, joint.name, found, n_classes, joint.t)

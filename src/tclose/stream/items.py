@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.table.class_distances import Distances
-from tclose.verification.verify import fraction
+from tclose.verification.measure_release import exact_and_float
 
 Integers = NDArray[np.int64]
 Case = Literal["direct", "indirect"]
@@ -120,7 +120,7 @@ class Released:
         return {
             "class": int(self.classes[start]),
             "rows": stop - start,
-            "t": {name: fraction(found.exact(place)) for name, found in self.distances.items()},
+            "t": {name: exact_and_float(found.exact(place)) for name, found in self.distances.items()},
             "window": self.window.as_dict(),
             "case": self.case,
             "method": self.method,

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from tclose.errors import TableError
+from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
+from tclose.verification.cell_meanings import missing_among
+from tclose.verification.class_diversity import Reached
+from tclose.verification.covering import HIDDEN
+from tclose.verification.distinct_values import factorize
 from tclose.verification.divergence import Divergence, divergence
-from tclose.verification.diversity import Reached
-from tclose.verification.verify import Measured, fraction
+from tclose.verification.measure_release import Measured, exact_and_float, measure
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +61,7 @@ class Report:
     @property
     def measures(self) -> dict[str, Divergence]:
         """By sensitive attribute, the largest distance of a class by other measures; nothing is certified by them."""
-        return {column: divergence(tally) for column, tally in self.measured.tallies.items()}
+        return {name: divergence(*self.measured.counts(name)) for name in self.measured.l}
 
     def worst(self, column: str, most: int = 5) -> list[dict[str, Any]]:
         """The classes farthest from the whole table in one sensitive attribute, or in a joint.
@@ -63,13 +69,12 @@ class Report:
         Each with its size, its distance and where its first row stands; with its
         quasi-identifiers if values were asked for.
         """
-        distances = self.measured.distances[column]
-        grouped = self.measured.grouped
+        distances, groups = self.measured.distances(column), self.measured.grouping
         found = []
-        for place in map(int, np.lexsort((grouped.sizes, -distances.floats))[:most]):
-            first = int(np.argmax(grouped.keys == grouped.distinct[place]))
+        for place in map(int, np.lexsort((groups.sizes, -distances.floats))[:most]):
+            first = int(np.argmax(groups.labels == place))
             row = self._rows[first : first + 1]
-            entry = {"size": int(grouped.sizes[place]), "t": fraction(distances.exact(place))}
+            entry = {"size": int(groups.sizes[place]), "t": exact_and_float(distances.exact(place))}
             entry["first"] = self._source.name_rows(row)
             if self._show_values:
                 shown = {name: self._source.column(name)[int(row[0])] for name in self._columns}
@@ -84,3 +89,67 @@ class Report:
             "measures": {column: found.as_dict() for column, found in self.measures.items()},
             "worst": {column: self.worst(column) for column in self.measured.t},
         }
+
+
+def assess_source(source: Source, schema: Schema, show_values: bool = False) -> Report:
+    """Measure a table as it stands: rows are in one class if they agree on the quasi-identifiers as they are.
+
+    A released table has the columns of `publish = "bounds"` in the place of the original one; an
+    empty bound is an open end. In a quasi-identifier `*` is what hides a value, and never missing.
+
+    Raises
+    ------
+    TableError
+        A column is not there, or values are missing and the schema does not say what that means.
+    """
+    present = set(source.names)
+    columns = tuple(
+        name for quasi in schema.quasi for name in ((quasi.column,) if quasi.column in present else quasi.released)
+    )
+    needed = (*columns, *(each.column for each in schema.sensitive))
+    if absent := [name for name in needed if name not in present]:
+        raise TableError(f"The table has no column {', '.join(map(repr, absent))}, which the schema names.")
+    if unnamed := [name for name in source.names if name not in {*needed, *schema.columns}]:
+        raise TableError(
+            f"{len(unnamed)} of the table's columns have no role in the schema: {', '.join(map(repr, unnamed[:20]))}. "
+            "Name each as [quasi.NAME] or [sensitive.NAME], or in `identifiers` or `keep`."
+        )
+    if not source.n_rows:
+        raise TableError("The table has no rows.")
+    bounds = {name for quasi in schema.quasi if quasi.column not in present for name in quasi.released}
+    gone = {name: _gone(source, schema, name) for name in needed if name not in bounds}
+    missing = {name: mask for name, mask in gone.items() if mask.any()}
+    rows = np.arange(source.n_rows)
+    if missing and schema.missing in (None, "error"):
+        listed = ", ".join(f"'{name}' ({int(mask.sum())} rows)" for name, mask in missing.items())
+        raise TableError(f'There are missing values in {listed}. Say what they mean: missing = "category" or "drop".')
+    if missing and schema.missing == "drop":
+        rows = np.flatnonzero(~np.logical_or.reduce(list(missing.values())))
+        if not len(rows):
+            raise TableError("No row is left after dropping those with missing values.")
+    taken = _taken(source, rows, {name: gone[name] for name in columns if name in missing})
+    return Report(measure(taken, schema, columns), schema, rows, source, columns, show_values)
+
+
+def _gone(source: Source, schema: Schema, name: str) -> NDArray[np.bool_]:
+    """Which rows have no value in a column."""
+    columns: list[Quasi | Sensitive] = [*schema.quasi, *schema.sensitive]
+    column = next(each for each in columns if each.column == name)
+    found = factorize(source.column(name))
+    spellings = schema.missing_values
+    if isinstance(column, Quasi):
+        spellings = tuple(each for each in spellings if each != HIDDEN)
+    measured = column.is_measured
+    return np.append(missing_among(found.values, spellings, measured, schema.decimal), True)[found.codes]
+
+
+def _taken(source: Source, rows: NDArray[np.int64], gone: dict[str, NDArray[np.bool_]]) -> Source:
+    """Some rows of a table, with every spelling of missing as none."""
+
+    def column(name: str) -> pl.Series:
+        given = source.column(name)
+        if name in gone:
+            given = given.set(pl.Series(gone[name]), None)
+        return given if len(rows) == source.n_rows else given.gather(rows)
+
+    return replace(source, column=column, n_rows=len(rows))

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from tclose.verification.diversity import Reached
-from tclose.verification.verify import Measured
+from tclose.verification.class_diversity import Reached
+from tclose.verification.measure_release import Measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +19,7 @@ class Verdict:
     problems
         What is wrong, a sentence each; none if it keeps its promise.
     measured
-        What was measured; None where columns are there that must never be released.
+        What was measured; None where that could not be: a column is not there, or cannot be read.
     certificate
         Whether its certificate fits; None if there is none.
     """

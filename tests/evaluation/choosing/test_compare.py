@@ -71,7 +71,7 @@ def test_every_number_is_that_of_a_release(method: str) -> None:
         assert run.loss == pytest.approx(release.loss, abs=1e-12)
         assert run.classes == release.measured.classes
         assert run.sizes[0] == release.measured.k
-        assert run.sizes[4] == release.measured.grouped.sizes.max()
+        assert run.sizes[4] == release.measured.grouping.sizes.max()
         assert run.reached == pytest.approx({name: float(t) for name, t in release.measured.t.items()}, abs=1e-12)
         queries = tclose.utility(frame, release, queries=200, seed=5).queries
         assert queries is not None

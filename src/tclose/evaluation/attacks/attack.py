@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.algorithms import REGISTRY, Algorithm, find
+from tclose.algorithms import DEFAULT, REGISTRY, Algorithm, find
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import SchemaError, TableError
 from tclose.evaluation.attacks.attacked_values import by_value

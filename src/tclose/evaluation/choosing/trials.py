@@ -35,7 +35,6 @@ from tclose.table.measuring import measure_classes
 from tclose.table.partition import Partition
 from tclose.table.row_selection import select_rows
 from tclose.table.source import Source
-from tclose.verification.verify import keep_failure
 
 Integers = NDArray[np.int64]
 WARM_ROWS, WARM_SECONDS = 100, 20.0
@@ -210,10 +209,13 @@ class TrialTable:
         return run
 
     def _keep_failure(self, labels: Integers, schema: Schema) -> str | None:
-        """See `verify`; labels are those of classes as they are shown."""
+        """What is wrong with the columns of `keep`: with classes as they are shown they must leave groups of k."""
+        if not schema.keep or schema.keep_unchecked:
+            return None
         classes = CodedColumn(pl.Series("class", np.arange(int(labels.max()) + 1)), labels)
         kept = (CodedColumn.of(self.source.column(name).gather(self.table.rows)) for name in schema.keep)
-        return keep_failure(len(self.table), chain([classes], kept), schema)
+        least = int(Classes.of(len(self.table), chain([classes], kept)).sizes.min())
+        return None if least >= schema.k else f"with the columns of `keep` the smallest group has {least} rows"
 
     def _query_error(self, labels: Integers) -> float | None:
         if not self.queries:

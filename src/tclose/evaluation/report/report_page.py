@@ -269,7 +269,7 @@ def degrees(both: ReadBack, column: str) -> NDArray[np.float64]:
 
 def _sizes(page: Page, release: Release) -> None:
     page.heading("Sizes of classes")
-    sizes, k = release.measured.grouped.sizes, release.schema.k
+    sizes, k = release.measured.grouping.sizes, release.schema.k
     entries, low = [], k
     while 2 * low <= int(sizes.min()):
         low *= 2

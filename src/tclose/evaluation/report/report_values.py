@@ -47,8 +47,7 @@ class Distribution:
 
 def distributions(release: Release, both: ReadBack) -> Iterator[Distribution]:
     """One for each sensitive attribute."""
-    measured = release.measured
-    labels = measured.grouped.labels
+    measured, labels, sizes = release.measured, release.measured.grouping.labels, release.measured.grouping.sizes
     for sensitive, codes in zip(release.schema.sensitive, both.codes, strict=True):
         least = max(release.schema.k, FEW)
         by_name = not sensitive.is_measured and len(np.unique(codes)) <= MOST_NAMES
@@ -57,14 +56,18 @@ def distributions(release: Release, both: ReadBack) -> Iterator[Distribution]:
         else:
             groups, names = by_tenths(codes)
             note = f"The values of '{sensitive.column}' in tenths of the table, from the lowest to the highest."
-        distances = measured.distances[sensitive.column].floats
-        farthest = np.lexsort((measured.grouped.sizes, -distances))[:WORST]
+        distances = measured.distances(sensitive.column).floats
+        farthest = np.lexsort((sizes, -distances))[:WORST]
         yield Distribution(
             sensitive.column,
             names,
             _shares(groups, len(names)),
             tuple(
-                (int(measured.grouped.sizes[each]), float(distances[each]), _shares(groups[labels == each], len(names)))
+                (
+                    int(sizes[each]),
+                    float(distances[each]),
+                    _shares(groups[labels == each], len(names)),
+                )
                 for each in farthest.tolist()
             ),
             note,

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tclose.judge_new.truth import truth_problems
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
+from tclose.verification.truth import truth_problems
 
 TREE = {"lung": ["flu", "asthma"], "skin": ["rash", "burn"]}
 DAYS = ["2021-01-02", "2021-01-09", "2022-02-01", "2022-05-01"]

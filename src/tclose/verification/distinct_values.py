@@ -54,7 +54,7 @@ def factorize(column: pl.Series) -> Factored:
     Raises
     ------
     TableError
-        Its type holds something else than single values: lists, records, bytes.
+        Its type holds something else than single values: lists or records.
     """
     if isinstance(column.dtype, TEXTS):
         return _of_texts(column)
@@ -66,7 +66,10 @@ def factorize(column: pl.Series) -> Factored:
         return _of_integers(column.cast(pl.Int64), lambda found: found.cast(pl.Boolean))
     if isinstance(column.dtype, TIMES) or column.dtype.is_integer() or column.dtype.is_decimal():
         return _of_physical(column)
-    raise TableError(f"Column '{column.name}' is of type {column.dtype}, which is not read. Convert it to text first.")
+    if column.dtype == pl.Binary:
+        return _of_texts(column.bin.encode("hex"))
+    kind = column.dtype.base_type().__name__  # without its parameters, among which may be values
+    raise TableError(f"Column '{column.name}' is of type {kind}, which is not read. Convert it to text first.")
 
 
 def _of_texts(column: pl.Series) -> Factored:

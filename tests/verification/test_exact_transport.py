@@ -8,15 +8,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tclose.judge_new.class_work import closed_form
-from tclose.judge_new.compiled_transport import fill_rows, propose
-from tclose.judge_new.exact_transport import NotProvedError, least_work, proved
-from tclose.judge_new.farthest_class import Farthest, all_distances
-from tclose.judge_new.ground_definitions import Line, MeanOfGrounds, Star, Tree
-from tclose.judge_new.measure_release import distance_between
-from tclose.judge_new.released_classes import Grouping, count_values
-from tclose.judge_new.transport_work import TransportWork
-from tests.judge_new import by_trying
+from tclose.verification.class_work import closed_form
+from tclose.verification.compiled_transport import fill_rows, propose
+from tclose.verification.exact_transport import NotProvedError, least_work, proved
+from tclose.verification.farthest_class import Farthest, all_distances
+from tclose.verification.ground_definitions import LineGround, MeanOfGrounds, StarGround, TreeGround
+from tclose.verification.measure_release import distance_between
+from tclose.verification.released_classes import Grouping, count_values
+from tclose.verification.transport_work import TransportWork
+from tests.verification import by_trying
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -52,12 +52,12 @@ def test_a_plan_that_is_not_the_best_is_not_proved() -> None:
 def test_closed_forms_are_the_transport_of_their_ground(seed: int) -> None:
     rng = random.Random(seed)
     points = np.array(sorted(rng.sample(range(50), 5)))
-    grounds: list[Star | Line | Tree] = [
-        Star(5),
-        Line(np.arange(5), 4),
-        Line(points, 60),
-        Line(points.astype(object) * 10**30, 60 * 10**30),
-        Tree((-1, 0, 1, 2, 2, 1, 0, 0), (3, 4, 5, 6, 7)),
+    grounds: list[StarGround | LineGround | TreeGround] = [
+        StarGround(5),
+        LineGround(np.arange(5), 4),
+        LineGround(points, 60),
+        LineGround(points.astype(object) * 10**30, 60 * 10**30),
+        TreeGround((-1, 0, 1, 2, 2, 1, 0, 0), (3, 4, 5, 6, 7)),
     ]
     reference = [rng.randint(1, 9) for _ in range(5)]
     inside = [rng.randint(0, count) for count in reference]
@@ -74,7 +74,7 @@ def test_closed_forms_are_the_transport_of_their_ground(seed: int) -> None:
 def test_bounds_hold_and_the_farthest_class_is_found(seed: int) -> None:
     rng = random.Random(seed)
     places = tuple((i, j) for i in range(3) for j in range(4))
-    ground = MeanOfGrounds((Star(3), Line(np.arange(4), 3)), places)
+    ground = MeanOfGrounds((StarGround(3), LineGround(np.arange(4), 3)), places)
     labels = np.array([rng.randrange(25) for _ in range(200)])
     labels = np.unique(labels, return_inverse=True)[1]
     codes = np.array([min(rng.randrange(12), rng.randrange(12)) for _ in range(200)], np.int32)
@@ -95,7 +95,7 @@ def test_bounds_hold_and_the_farthest_class_is_found(seed: int) -> None:
 def test_floats_enclose_numbers_that_64_bits_do_not_hold() -> None:
     rng = random.Random(1)
     points = np.array(sorted(rng.randrange(10**40) for _ in range(30)), object)
-    ground = Line(points, int(points[-1] - points[0]))
+    ground = LineGround(points, int(points[-1] - points[0]))
     codes = np.array([rng.randrange(30) for _ in range(300)], np.int32)
     labels = np.arange(300) // 7
     groups = Grouping(labels, np.bincount(labels))

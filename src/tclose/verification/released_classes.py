@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.judge_new.sensitive_domains import factored_column
 from tclose.table.source import Source
+from tclose.verification.sensitive_domains import factored_column
 
 BLOCK = 1 << 21  # rows or counts looked at together: what bounds the memory beside one key a row
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.judge_new.exact_numbers import Integers, as_integers, fraction_of
+from tclose.verification.exact_numbers import Integers, as_integers, fraction_of
 
 
 class Ground(Protocol):
@@ -31,12 +31,12 @@ class Ground(Protocol):
 
 
 @dataclass(frozen=True)
-class Star:
+class StarGround:
     """All values are equally far from each other, missing ones too.
 
     Examples
     --------
-    >>> Star(3).cost(0, 2)
+    >>> StarGround(3).cost(0, 2)
     Fraction(1, 1)
     """
 
@@ -48,7 +48,7 @@ class Star:
 
 
 @dataclass(frozen=True)
-class Line:
+class LineGround:
     """Values on a line: their difference over its length.
 
     Attributes
@@ -60,7 +60,7 @@ class Line:
 
     Examples
     --------
-    >>> Line(np.arange(5), 4).cost(1, 4)
+    >>> LineGround(np.arange(5), 4).cost(1, 4)
     Fraction(3, 4)
     """
 
@@ -78,7 +78,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Tree:
+class TreeGround:
     """Leaves of a hierarchy: the height of the lowest common ancestor over that of the tree.
 
     Attributes
@@ -90,7 +90,7 @@ class Tree:
 
     Examples
     --------
-    >>> Tree((-1, 0, 1, 1, 0), (2, 3, 4)).cost(0, 1)
+    >>> TreeGround((-1, 0, 1, 1, 0), (2, 3, 4)).cost(0, 1)
     Fraction(1, 2)
     """
 
@@ -157,7 +157,7 @@ class MeanOfGrounds:
 
     Examples
     --------
-    >>> MeanOfGrounds((Star(2), Line(np.arange(3), 2)), ((0, 0), (1, 1))).cost(0, 1)
+    >>> MeanOfGrounds((StarGround(2), LineGround(np.arange(3), 2)), ((0, 0), (1, 1))).cost(0, 1)
     Fraction(3, 4)
     """
 
@@ -176,17 +176,17 @@ class MeanOfGrounds:
         return total / len(self.parts)
 
 
-def tree_of(parents: Sequence[int], missing: bool) -> Tree:
+def tree_of(parents: Sequence[int], missing: bool) -> TreeGround:
     """The ground of a hierarchy; a missing value is one more leaf below the root, so at distance 1 from all.
 
     Examples
     --------
     >>> tree_of([-1, 0, 1, 1, 0], missing=True)
-    Tree(parents=(-1, 0, 1, 1, 0, 0), leaves=(2, 3, 4, 5))
+    TreeGround(parents=(-1, 0, 1, 1, 0, 0), leaves=(2, 3, 4, 5))
     """
     known = [int(parent) for parent in parents] + ([0] if missing else [])
     inner = set(known)
-    return Tree(tuple(known), tuple(node for node in range(1, len(known)) if node not in inner))
+    return TreeGround(tuple(known), tuple(node for node in range(1, len(known)) if node not in inner))
 
 
 def cost_table_of(matrix: Any) -> tuple[tuple[str, ...], CostTable]:
@@ -205,7 +205,7 @@ def integer_costs(ground: Ground, used: Sequence[int]) -> tuple[Integers, int]:
 
     Examples
     --------
-    >>> integer_costs(Line(np.arange(3), 2), [0, 1])
+    >>> integer_costs(LineGround(np.arange(3), 2), [0, 1])
     (array([[0, 1],
            [1, 0]]), 2)
     """

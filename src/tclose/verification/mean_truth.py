@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.judge_new.covering import HIDDEN, Originals, limits_of
-from tclose.judge_new.distinct_values import Factored
-from tclose.judge_new.exact_numbers import Integers, Scaled, aligned, read_number, read_numbers, scaled_fractions
-from tclose.judge_new.released_classes import group_rows
 from tclose.schema.columns import Quasi
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
+from tclose.verification.covering import HIDDEN, Originals, limits_of
+from tclose.verification.distinct_values import Factored
+from tclose.verification.exact_numbers import Integers, Scaled, aligned, read_number, read_numbers, scaled_fractions
+from tclose.verification.released_classes import group_rows
 
 EXTRA_PLACES = 2
 

@@ -12,14 +12,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.judge_new.calendar_times import EPOCH, calendar_day, days_of
-from tclose.judge_new.cell_meanings import missing_among, names_of
-from tclose.judge_new.exact_numbers import Scaled, fraction_of, numbers_of, read_number
-from tclose.judge_new.released_spans import Span, is_as_declared, read_span, within
 from tclose.schema.builders import Dates, Intervals, Prefixes
 from tclose.schema.columns import Quasi
 from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
+from tclose.verification.calendar_times import EPOCH, calendar_day, days_of
+from tclose.verification.cell_meanings import missing_among, names_of
+from tclose.verification.exact_numbers import Scaled, fraction_of, numbers_of, read_number
+from tclose.verification.released_spans import Span, is_as_declared, read_span, within
 
 HIDDEN = "*"
 HALF_OPEN = re.compile(r"\[(\S+), (\S+)\)")

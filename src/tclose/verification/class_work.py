@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.judge_new.exact_numbers import Integers
-from tclose.judge_new.ground_definitions import Line, Star, Tree
-from tclose.judge_new.released_classes import ClassCounts
+from tclose.verification.exact_numbers import Integers
+from tclose.verification.ground_definitions import LineGround, StarGround, TreeGround
+from tclose.verification.released_classes import ClassCounts
 
 EPSILON = 2.0**-53  # half the gap of doubles at 1: what one rounding may change, relatively
 
@@ -91,7 +91,7 @@ class LineWork:
     prefix sums S of Q times gap.
     """
 
-    ground: Line
+    ground: LineGround
     reference: NDArray[np.int64]
     n_rows: int
 
@@ -205,7 +205,7 @@ class TreeWork:
     lengths. There EMD = sum over edges of length |C/s - Q/n|, with C and Q the rows below the edge.
     """
 
-    ground: Tree
+    ground: TreeGround
     reference: NDArray[np.int64]
     n_rows: int
 
@@ -269,10 +269,10 @@ def shares_of(work: Integers, sizes: NDArray[np.int64], unit: int) -> NDArray[np
     return np.asarray(work / (sizes * float(unit)), np.float64)
 
 
-def closed_form(ground: Star | Line | Tree, reference: NDArray[np.int64], n_rows: int) -> ClassWork:
+def closed_form(ground: StarGround | LineGround | TreeGround, reference: NDArray[np.int64], n_rows: int) -> ClassWork:
     """What measures classes under a ground that has a closed form."""
-    if isinstance(ground, Star):
+    if isinstance(ground, StarGround):
         return StarWork(reference, n_rows)
-    if isinstance(ground, Line):
+    if isinstance(ground, LineGround):
         return LineWork(ground, reference, n_rows)
     return TreeWork(ground, reference, n_rows)

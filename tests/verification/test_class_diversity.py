@@ -9,9 +9,9 @@ from math import exp, log, prod
 import numpy as np
 import pytest
 
-from tclose.judge_new.class_diversity import DiversitySearch, Reached, has_entropy
-from tclose.judge_new.class_work import one_class
 from tclose.schema.columns import Diversity
+from tclose.verification.class_diversity import DiversitySearch, Reached, has_entropy
+from tclose.verification.class_work import one_class
 
 
 def reached(counts: list[int], asked: Diversity) -> Reached:

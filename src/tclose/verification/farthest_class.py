@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.judge_new.class_work import ClassWork, shares_of
-from tclose.judge_new.exact_numbers import Integers
-from tclose.judge_new.released_classes import ClassCounts
+from tclose.verification.class_work import ClassWork, shares_of
+from tclose.verification.exact_numbers import Integers
+from tclose.verification.released_classes import ClassCounts
 
 MARGIN = 2.0**-48  # far above the few roundings of a quotient of integers that is at most 1
 
@@ -23,7 +23,7 @@ class Farthest:
 
     Examples
     --------
-    >>> from tclose.judge_new.class_work import StarWork, one_class
+    >>> from tclose.verification.class_work import StarWork, one_class
     >>> search = Farthest(StarWork(np.array([2, 2]), 4))
     >>> search.look(one_class(2, np.array([0]), np.array([2])))
     >>> search.result()

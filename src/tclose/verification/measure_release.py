@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import SizeError
-from tclose.judge_new.class_diversity import DiversitySearch, Reached
-from tclose.judge_new.class_work import ClassWork, closed_form
-from tclose.judge_new.farthest_class import Farthest, all_distances
-from tclose.judge_new.ground_definitions import CostTable, Ground, Line, MeanOfGrounds, Star, Tree
-from tclose.judge_new.released_classes import Grouping, count_values, group_rows
-from tclose.judge_new.sensitive_domains import Placed, place_values
-from tclose.judge_new.transport_work import TransportWork
 from tclose.schema.columns import Diversity, Joint, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
+from tclose.verification.class_diversity import DiversitySearch, Reached
+from tclose.verification.class_work import ClassWork, closed_form
+from tclose.verification.farthest_class import Farthest, all_distances
+from tclose.verification.ground_definitions import CostTable, Ground, LineGround, MeanOfGrounds, StarGround, TreeGround
+from tclose.verification.released_classes import ClassCounts, Grouping, count_values, group_rows
+from tclose.verification.sensitive_domains import Placed, place_values
+from tclose.verification.transport_work import TransportWork
 
 MOST_COMBINATIONS = 500
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Measured:
     """What a table reaches.
 
@@ -46,8 +48,52 @@ class Measured:
     t: dict[str, Fraction]
     l: dict[str, Reached]  # noqa: E741 - the name of the field's literature
     n_missing: dict[str, int]
-    labels: Callable[[], NDArray[np.int64]] = field(repr=False)
-    distances: Callable[[str], ClassDistances] = field(repr=False)
+    _source: Source = field(repr=False)
+    _schema: Schema = field(repr=False)
+    _names: tuple[str, ...] = field(repr=False)
+
+    @cached_property
+    def grouping(self) -> Grouping:
+        """The class of each row, and the rows of each class; made when it is first asked for."""
+        return group_rows(self._source, self._names)
+
+    def distances(self, name: str) -> ClassDistances:
+        """How far each class is from the table, in a sensitive attribute or a joint; the table is read anew."""
+        return _distances(self.grouping, self._placed(name))
+
+    def counts(self, name: str) -> tuple[NDArray[np.int64], Iterator[ClassCounts]]:
+        """How often each value of an attribute occurs in the table, and in each class, some classes at a time."""
+        placed = self._placed(name)
+        size = placed.ground.size
+        return np.bincount(placed.codes, minlength=size), count_values(self.grouping, placed.codes, size)
+
+    def _placed(self, name: str) -> Placed:
+        columns = {each.column: each for each in self._schema.sensitive}
+        joint = next((each for each in self._schema.joint if each.name == name), None)
+        needed = joint.columns if joint else (name,)
+        placed = {each: place_values(self._source.column(each), columns[each], self._schema) for each in needed}
+        return join(joint, placed) if joint else placed[name]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it: every t exactly and as a float."""
+        return {
+            "rows": self.rows,
+            "classes": self.classes,
+            "k": self.k,
+            "t": {column: exact_and_float(value) for column, value in self.t.items()},
+            "l": {column: reached.as_dict() for column, reached in self.l.items()},
+        }
+
+
+def exact_and_float(value: Fraction) -> dict[str, Any]:
+    """A distance for JSON.
+
+    Examples
+    --------
+    >>> exact_and_float(Fraction(1, 4))
+    {'exact': '1/4', 'value': 0.25}
+    """
+    return {"exact": str(value), "value": float(value)}
 
 
 @dataclass(frozen=True)
@@ -88,7 +134,7 @@ def measure(source: Source, schema: Schema, columns: Sequence[str] | None = None
     >>> found.k, found.t
     (2, {'pay': Fraction(1, 3)})
     """
-    names = list(schema.released_quasi if columns is None else columns)
+    names = tuple(schema.released_quasi if columns is None else columns)
     groups = group_rows(source, names)
     joined = {column for joint in schema.joint for column in joint.columns}
     kept: dict[str, Placed] = {}
@@ -104,13 +150,7 @@ def measure(source: Source, schema: Schema, columns: Sequence[str] | None = None
     for joint in schema.joint:
         t[joint.name] = _farthest(groups, join(joint, kept))
 
-    def distances(name: str) -> ClassDistances:
-        return _distances(source, schema, names, name)
-
-    def labels() -> NDArray[np.int64]:
-        return group_rows(source, names).labels
-
-    return Measured(source.n_rows, len(groups.sizes), groups.smallest, t, reached, n_missing, labels, distances)
+    return Measured(source.n_rows, len(groups.sizes), groups.smallest, t, reached, n_missing, source, schema, names)
 
 
 def _measure_one(groups: Grouping, placed: Placed, sensitive: Sensitive) -> tuple[Fraction, Reached]:
@@ -134,7 +174,7 @@ def work_under(placed: Placed) -> ClassWork:
     """What measures classes by the distance of an attribute."""
     reference = np.bincount(placed.codes, minlength=placed.ground.size).astype(np.int64)
     ground: Ground = placed.ground
-    if isinstance(ground, Star | Line | Tree):
+    if isinstance(ground, StarGround | LineGround | TreeGround):
         return closed_form(ground, reference, len(placed.codes))
     return TransportWork(ground, reference, len(placed.codes))
 
@@ -163,14 +203,7 @@ def join(joint: Joint, placed: dict[str, Placed]) -> Placed:
     return Placed(keys.astype(np.int32), ground, 0)
 
 
-def _distances(source: Source, schema: Schema, names: list[str], name: str) -> ClassDistances:
-    """Read the table anew, so that nothing a row is kept for what is rarely asked."""
-    groups = group_rows(source, names)
-    columns = {s.column: s for s in schema.sensitive}
-    joint = next((each for each in schema.joint if each.name == name), None)
-    needed = joint.columns if joint else (name,)
-    placed = {each: place_values(source.column(each), columns[each], schema) for each in needed}
-    attribute = join(joint, placed) if joint else placed[name]
+def _distances(groups: Grouping, attribute: Placed) -> ClassDistances:
     work = work_under(attribute)
     floats = all_distances(count_values(groups, attribute.codes, attribute.ground.size), work)
 
@@ -186,7 +219,7 @@ def distance_between(ground: Ground, one: Sequence[int], other: Sequence[int]) -
 
     Examples
     --------
-    >>> distance_between(Star(2), [1, 0], [1, 1])
+    >>> distance_between(StarGround(2), [1, 0], [1, 1])
     Fraction(1, 2)
     """
     reference = np.array(other, np.int64)

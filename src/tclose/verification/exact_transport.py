@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.judge_new.compiled_transport import propose
-from tclose.judge_new.exact_numbers import Integers
+from tclose.verification.compiled_transport import propose
+from tclose.verification.exact_numbers import Integers
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.judge_new.calendar_times import times_of
-from tclose.judge_new.cell_meanings import missing_among, names_of
-from tclose.judge_new.covering import HIDDEN, Originals, covered, limits_of, read_originals
-from tclose.judge_new.distinct_values import Factored, factorize
-from tclose.judge_new.exact_numbers import numbers_of
-from tclose.judge_new.mean_truth import wrong_means
-from tclose.judge_new.released_spans import Span, is_as_declared, read_span, within
-from tclose.judge_new.sensitive_domains import factored_column
 from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
+from tclose.verification.calendar_times import times_of
+from tclose.verification.cell_meanings import missing_among, names_of
+from tclose.verification.covering import HIDDEN, Originals, covered, limits_of, read_originals
+from tclose.verification.distinct_values import Factored, factorize
+from tclose.verification.exact_numbers import numbers_of
+from tclose.verification.mean_truth import wrong_means
+from tclose.verification.released_spans import Span, is_as_declared, read_span, within
+from tclose.verification.sensitive_domains import factored_column
 
 PRESENCE = 1 << 24
 

@@ -10,13 +10,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import TableError
-from tclose.judge_new.calendar_times import times_of
-from tclose.judge_new.cell_meanings import missing_among, names_of
-from tclose.judge_new.distinct_values import Factored, factorize
-from tclose.judge_new.exact_numbers import Scaled, aligned, as_integers, fraction_of, numbers_of, scaled_fractions
-from tclose.judge_new.ground_definitions import CostTable, Ground, Line, Star, cost_table_of, tree_of
 from tclose.schema.columns import Sensitive
 from tclose.schema.schema import Schema
+from tclose.verification.calendar_times import times_of
+from tclose.verification.cell_meanings import missing_among, names_of
+from tclose.verification.distinct_values import Factored, factorize
+from tclose.verification.exact_numbers import Scaled, aligned, as_integers, fraction_of, numbers_of, scaled_fractions
+from tclose.verification.ground_definitions import CostTable, Ground, LineGround, StarGround, cost_table_of, tree_of
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def place_values(column: pl.Series, sensitive: Sensitive, schema: Schema) -> Pla
     >>> schema = Schema.from_dict({"k": 1, "quasi": {"q": {"kind": "text"}},
     ...     "sensitive": {"until": {"distance": "ordered", "t": 1}}})
     >>> place_values(pl.Series("until", ["9999-12-31", "2020-01-01", "2021-01-01"]), schema.sensitive[0], schema)
-    Placed(codes=array([2, 0, 1], dtype=int32), ground=Line(points=array([0, 1, 2]), length=2), n_missing=0)
+    Placed(codes=array([2, 0, 1], dtype=int32), ground=LineGround(points=array([0, 1, 2]), length=2), n_missing=0)
     """
     found = factorize(column)
     gone = missing_among(found.values, schema.missing_values, sensitive.is_measured, schema.decimal)
@@ -80,7 +80,7 @@ class _Reading:
         if sensitive.distance in ("numeric", "matrix") and self.missing:
             self.fail("has missing values, and distance " + sensitive.distance + " allows none")
         if sensitive.distance == "equal":
-            return np.arange(len(self.values)), Star(len(self.values) + self.missing)
+            return np.arange(len(self.values)), StarGround(len(self.values) + self.missing)
         if sensitive.hierarchy is not None:
             return self.in_tree()
         if sensitive.matrix is not None:
@@ -126,13 +126,13 @@ class _Reading:
             numbers, limits = aligned(numbers, limits)
         points, places = distinct_points(numbers)
         if not len(points):
-            return places, Line(as_integers([]), 0)
+            return places, LineGround(as_integers([]), 0)
         low, high = int(points[0]), int(points[-1])
         if limits is not None:
             if low < limits.integers[0] or high > limits.integers[1]:
                 self.fail("has values outside its range")
             low, high = map(int, limits.integers)
-        return places, Line(points, high - low)
+        return places, LineGround(points, high - low)
 
     def on_ranks(self) -> tuple[NDArray[np.int64], Ground]:
         """Ranks in the order, among the edges or the bins, or among the values; a missing one ranks last."""
@@ -149,7 +149,7 @@ class _Reading:
                 places = equal_bins(places, self.counts, sensitive.bins)
             size = int(places.max(initial=-1)) + 1
         size += self.missing
-        return places, Line(np.arange(size), max(size - 1, 0))
+        return places, LineGround(np.arange(size), max(size - 1, 0))
 
 
 def distinct_points(numbers: Scaled) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -10,9 +10,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.judge_new.calendar_times import period_ends, read_day
-from tclose.judge_new.exact_numbers import Integers, Scaled, aligned, fraction_of, read_number, scaled_fractions
 from tclose.schema.columns import Quasi
+from tclose.verification.calendar_times import period_ends, read_day
+from tclose.verification.exact_numbers import Integers, Scaled, aligned, fraction_of, read_number, scaled_fractions
 
 PAIR = re.compile(r"\[([^\[\],]+), ([^\[\],]+)\]")
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import exp, gcd, log
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.judge_new.released_classes import ClassCounts
 from tclose.schema.columns import Diversity
+from tclose.verification.released_classes import ClassCounts
 
 DOUBT = 2.0**-40  # floats of entropy are this near at least, for classes of up to 2^32 rows
 
@@ -39,7 +40,17 @@ class Reached:
     entropy: float
     frequency: Fraction
     recursive: tuple[Fraction | None, int]
-    meets: dict[str, bool]
+    meets: dict[str, bool] = field(compare=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        factor, place = self.recursive
+        return {
+            "distinct": self.distinct,
+            "entropy": self.entropy,
+            "frequency": float(self.frequency),
+            "recursive": {"l": place, "c_above": None if factor is None else float(factor)},
+        }
 
 
 @dataclass
@@ -48,7 +59,7 @@ class DiversitySearch:
 
     Examples
     --------
-    >>> from tclose.judge_new.class_work import one_class
+    >>> from tclose.verification.class_work import one_class
     >>> search = DiversitySearch(Diversity(entropy=Fraction(2)))
     >>> search.look(one_class(4, np.array([0, 1]), np.array([2, 2])))
     >>> found = search.result()

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.judge_new.exact_numbers import Scaled, as_integers
+from tclose.verification.exact_numbers import Scaled, as_integers
 
-DAY = re.compile(r"([+-]\d{5,9}|-?\d{4})-(\d\d)-(\d\d)", re.ASCII)
+DAY = re.compile(r"([+-]\d{5,9}|-?\d{4})-(\d\d?)-(\d\d?)", re.ASCII)
 MOMENT = re.compile(
     DAY.pattern + r"[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,30}))?)?\s?(Z|z|[+-]\d\d(?::?\d\d(?::?\d\d)?)?)?", re.ASCII
 )

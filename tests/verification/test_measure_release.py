@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 from tclose.errors import TableError
-from tclose.judge_new.measure_release import Measured, measure
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
-from tests.judge_new import by_trying
+from tclose.verification.measure_release import Measured, measure
+from tests.verification import by_trying
 
 TREE = {"lung": {"flu": [], "deep": ["asthma", "cancer"]}, "skin": []}
 PATHS = {
@@ -109,7 +109,7 @@ def test_the_distances_of_every_class_are_given_on_demand() -> None:
     each = found.distances("s")
     assert each.floats.tolist() == pytest.approx([1 / 3, 1 / 3])
     assert [each.exact(0), each.exact(1)] == [Fraction(1, 3)] * 2
-    assert found.labels().tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
+    assert found.grouping.labels.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
 
 
 # The tables of paper 001, sections 2 to 5, and example 1 of 004.
@@ -272,7 +272,7 @@ def test_classes_are_released_values_as_they_stand() -> None:
 
 
 def test_many_classes_and_values_are_measured_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tclose.judge_new import released_classes
+    from tclose.verification import released_classes
 
     rng = random.Random(3)
     labels = [str(rng.randint(0, 99)) for _ in range(400)]

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.judge_new.class_work import EPSILON
-from tclose.judge_new.exact_numbers import Integers
-from tclose.judge_new.exact_transport import least_work
-from tclose.judge_new.ground_definitions import Ground, integer_costs, is_metric
-from tclose.judge_new.released_classes import ClassCounts
+from tclose.verification.class_work import EPSILON
+from tclose.verification.exact_numbers import Integers
+from tclose.verification.exact_transport import least_work
+from tclose.verification.ground_definitions import Ground, integer_costs, is_metric
+from tclose.verification.released_classes import ClassCounts
 
 LANDMARKS = 64
 SMALLEST = float(np.finfo(np.float64).tiny)

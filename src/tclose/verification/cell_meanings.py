@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.judge_new.calendar_times import SECONDS_A_DAY, UNIT_PLACES, day_text
-from tclose.judge_new.exact_numbers import numbers_of, plain_text, read_number
+from tclose.verification.calendar_times import SECONDS_A_DAY, UNIT_PLACES, day_text
+from tclose.verification.exact_numbers import numbers_of, plain_text, read_number
 
 
 def names_of(values: pl.Series) -> list[str]:

@@ -9,16 +9,18 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.errors import TableError
-from tclose.judge_new.class_diversity import Reached
-from tclose.judge_new.distinct_values import Factored
-from tclose.judge_new.measure_release import Measured, measure
-from tclose.judge_new.released_classes import group_rows
-from tclose.judge_new.sensitive_domains import factored_column
-from tclose.judge_new.truth import truth_problems
+from tclose.errors import TableError, VerificationError
 from tclose.schema.columns import Quasi
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
+from tclose.verification.class_diversity import Reached
+from tclose.verification.distinct_values import Factored
+from tclose.verification.measure_release import Measured, measure
+from tclose.verification.released_classes import group_rows
+from tclose.verification.sensitive_domains import factored_column
+from tclose.verification.truth import truth_problems
+
+KEPT = "Kept columns"  # how the sentence begins that a release without them would not deserve
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def judge(
     >>> for problem in judge(Source.of(table), schema).problems:
     ...     print(problem)
     The smallest class has 2 rows, and k is 3.
-    'ill': the farthest class is at a distance of 1/4 = 0.25 from the table, and t is 1/5 = 0.2.
+    t of 'ill': the farthest class is at a distance of 1/4 = 0.25 from the table, and t is 1/5 = 0.2.
     """
     problems = list(_wrong_columns(source, schema))
     absent = [name for name in _needed(schema) if name not in source.names]
@@ -83,13 +85,29 @@ def judge(
     problems += _broken_promises(found, schema)
     problems += _told_by_kept(source, schema, found)
     problems += [
-        f"'{name}': {count} rows have no value, and the schema does not say `missing = \"category\"`."
+        f"'{name}': {_rows(count)} no value, and the schema does not say missing = \"category\"."
         for name, count in found.n_missing.items()
         if count and schema.missing != "category"
     ]
     if original is not None:
         problems += truth_problems(original, source, schema, rows)
     return Judgement(found.k, found.t, found.l, problems, found)
+
+
+def check_release(
+    source: Source, schema: Schema, original: Source | None = None, rows: NDArray[np.int64] | None = None
+) -> Measured:
+    """Judge a released table, and raise if it does not keep its promise; the parameters are those of `judge`.
+
+    Raises
+    ------
+    VerificationError
+        A promise is broken; the message says which.
+    """
+    found = judge(source, schema, original, rows)
+    if found.problems or found.measured is None:
+        raise VerificationError(" ".join(["The table does not keep its promise.", *found.problems]))
+    return found.measured
 
 
 def _needed(schema: Schema) -> tuple[str, ...]:
@@ -120,7 +138,7 @@ def _missing_cells(source: Source, schema: Schema) -> Iterator[str]:
         for place, name in enumerate(quasi.released):
             count = int(_unexplained(quasi, found[name], place, empty).sum())
             if count:
-                yield f"'{name}': {count} cells are empty, and the schema does not say `missing = \"category\"`."
+                yield f"'{name}': {_rows(count)} no value, and the schema does not say missing = \"category\"."
 
 
 def _unexplained(quasi: Quasi, found: Factored, place: int, empty: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
@@ -132,22 +150,31 @@ def _unexplained(quasi: Quasi, found: Factored, place: int, empty: list[NDArray[
 
 def _broken_promises(found: Measured, schema: Schema) -> Iterator[str]:
     if found.rows and found.k < schema.k:
-        yield f"The smallest class has {found.k} rows, and k is {schema.k}."
+        yield f"The smallest class has {_count(found.k)}, and k is {schema.k}."
     asked = [(each.column, each.t) for each in schema.sensitive] + [(each.name, each.t) for each in schema.joint]
     for name, t in asked:
         if t is not None and found.t[name] > t:
             yield (
-                f"'{name}': the farthest class is at a distance of {_shown(found.t[name])} from the table, "
+                f"t of '{name}': the farthest class is at a distance of {_shown(found.t[name])} from the table, "
                 f"and t is {_shown(t)}."
             )
     for sensitive in schema.sensitive:
         reached = found.l[sensitive.column]
         for kind, asked_l in sensitive.l.items() if sensitive.l else ():
             if not reached.meets[kind]:
+                least = _diverse(getattr(reached, kind))
                 yield (
-                    f"'{sensitive.column}': the least diverse class reaches {kind} {_diverse(getattr(reached, kind))}, "
-                    f"and {_diverse(asked_l)} is asked."
+                    f"l of '{sensitive.column}': the least diverse class reaches {kind} {least}, and "
+                    f"{_diverse(asked_l)} is asked."
                 )
+
+
+def _count(rows: int) -> str:
+    return "1 row" if rows == 1 else f"{rows} rows"
+
+
+def _rows(count: int) -> str:
+    return f"{_count(count)} {'has' if count == 1 else 'have'}"
 
 
 def _shown(value: Fraction) -> str:
@@ -167,6 +194,6 @@ def _told_by_kept(source: Source, schema: Schema, found: Measured) -> Iterator[s
     smallest = group_rows(source, (*schema.released_quasi, *schema.keep)).smallest
     if smallest < min(schema.k, found.k):
         yield (
-            f"Kept columns and released quasi-identifiers together single out a group of {smallest} rows, "
-            f"and k is {schema.k}."
+            f"{KEPT} and released quasi-identifiers together single out a group of {_count(smallest)}, and k is "
+            f"{schema.k}. Make the columns of `keep` quasi-identifiers, leave them out, or set keep_unchecked = true."
         )

@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tclose.judge_new.judge_release import Judgement, judge
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
+from tclose.verification.judge_release import Judgement, judge
 
 TABLE: dict[str, Any] = {
     "age": ["20", "20", "[30, 40]", "[30, 40]"],
@@ -52,8 +52,8 @@ def test_thresholds_met_with_equality_hold() -> None:
         ({}, {"name": ["n"] * 4}, ["'name'", "identifier"]),
         ({}, {"person": ["n"] * 4}, ["'person'"]),
         ({}, {"more": ["n"] * 4}, ["'more'"]),
-        ({}, {"region": ["x", "y", "x", "y"]}, ["single out", "1 rows"]),
-        ({}, {"age": ["20", "20", None, ""]}, ["'age'", "2 cells are empty"]),
+        ({}, {"region": ["x", "y", "x", "y"]}, ["single out", "1 row,"]),
+        ({}, {"age": ["20", "20", None, ""]}, ["'age'", "2 rows have no value"]),
         ({"missing": "drop"}, {"age": ["20", "20", None, ""]}, ["'age'"]),
         ({}, {"ill": ["a", "", "a", None]}, ["'ill'", "2 rows have no value"]),
         (
