@@ -49,6 +49,14 @@ class Attribute:
             [Fraction(int(count), s) for count in counts], [Fraction(int(count), n) for count in self.reference]
         )
 
+    def left_of_t(self, counts: Integers) -> Fraction:
+        """What remains of t for classes measured against a table with these counts, by the triangle inequality.
+
+        At 0 classes are distributed as the table is, which holds.
+        """
+        assert self.t is not None
+        return max(self.t - self.distance(counts), Fraction(0))
+
     def holds(self, counts: Integers) -> bool:
         """Whether a class with these counts is close and diverse; exact, and slow."""
         return (self.t is None or self.distance(counts) <= self.t) and (self.l is None or is_diverse(counts, self.l))

@@ -21,8 +21,9 @@ from tclose.algorithms.exact import exact as method
 from tclose.algorithms.exact import subsets_loops as subsets
 from tclose.algorithms.exact.exact import Exact
 from tclose.algorithms.exact.prices import find_prices
-from tclose.algorithms.exact.subtables import Types, find_costs, find_kinds, step_of_costs
+from tclose.algorithms.exact.subtables import Types, find_costs, find_kinds
 from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.shared.cost_step import cost_step
 from tclose.datasets import census
 from tclose.errors import InfeasibleError, SizeError
 from tclose.kernels import closeness, costs
@@ -295,7 +296,7 @@ def test_kinds_and_costs_of_all_subtables(seed: int) -> None:
     prices = find_costs(types, kinds, always)
     assert prices is not None
     assert len(kinds) == types.n_subtables == prod((types.most + 1).tolist())
-    step = step_of_costs(table)
+    step = float(cost_step(table, 10**6) or 0)
     counts = types.counts(np.arange(len(kinds)))
     for number in range(1, len(kinds)):
         chosen = types.table.take(np.repeat(np.arange(len(types.most)), counts[number]))

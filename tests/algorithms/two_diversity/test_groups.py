@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
 
-from tclose.algorithms.two_diversity.small_groups import BLUR, GroupCosts, divide, labels_of, whole_units
+from tclose.algorithms.shared.cost_step import cost_step
+from tclose.algorithms.two_diversity.small_groups import BLUR, GroupCosts, divide, labels_of
 from tclose.datasets import census
 from tclose.table.encode import encode
 from tclose.table.source import read
@@ -71,11 +73,13 @@ def test_costs_are_stars_and_a_blur() -> None:
 
 
 def test_units_of_tables() -> None:
-    assert whole_units(flat_table([(0, 1), (1, 0)])) == 2
-    assert whole_units(flat_table([(0, 1), (-1, 0)])) == 2
+    assert cost_step(flat_table([(0, 1), (1, 0)]), 10_000) == Fraction(1, 2)
+    assert cost_step(flat_table([(0, 1), (-1, 0)]), 10_000) == Fraction(1, 2)
     frame, schema = census(200, seed=1)
-    units, table = whole_units(encode(read(frame), schema)), encode(read(frame), schema)
+    table = encode(read(frame), schema)
+    step = cost_step(table, 10_000)
     shares = [axis.weight * axis.cost(low, high) for axis, (low, high) in zip(table.axes, table.spans(
         np.arange(200) // 2, 100), strict=True)]  # fmt: skip
-    whole = all(np.allclose(share * (units or 0), np.rint(share * (units or 0)), atol=1e-6) for share in shares)
-    assert units is None or whole
+    assert step is None or all(
+        np.allclose(share / float(step), np.rint(share / float(step)), atol=1e-6) for share in shares
+    )

@@ -13,9 +13,10 @@ from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.exact.cover import Cover
 from tclose.algorithms.exact.prices import find_prices
-from tclose.algorithms.exact.subtables import Types, find_costs, find_kinds, step_of_costs
+from tclose.algorithms.exact.subtables import Types, find_costs, find_kinds
 from tclose.algorithms.packing import form_of
 from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.shared.cost_step import cost_step
 from tclose.errors import SizeError
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
@@ -23,6 +24,7 @@ from tclose.table.partition import Partition
 MOST_SUBTABLES = 2**25
 MOST_CARRIED = 2**22  # choices of a matrix or a joint: each is a transport problem
 MOST_ASKED = 2**18  # choices where numbers are too long for kernels: Python is asked unless it is a union
+FINEST = 10**6  # a step of costs that is finer is of no use
 ROUNDING = 1e-12  # losses that differ by less are taken as one
 
 
@@ -123,7 +125,13 @@ class _ExactRun:
         if kinds is None or costs is None:
             return False
         cover = Cover(
-            self.types, kinds, costs, step_of_costs(self.table), n * ROUNDING, n * self.at_least, n * self.loss
+            self.types,
+            kinds,
+            costs,
+            float(cost_step(self.table, FINEST) or 0),
+            n * ROUNDING,
+            n * self.at_least,
+            n * self.loss,
         )
         finished = self._priced(cover) and cover.closed
         self._learn(cover)

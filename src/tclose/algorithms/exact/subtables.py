@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property, reduce
-from math import gcd, lcm, prod
+from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from tclose.algorithms.exact.choices import Choices
 from tclose.algorithms.packing import costs_of, pace_of, rules_of, scratch_of
 from tclose.algorithms.requirement import Attribute, Requirement
-from tclose.table.axes import TreeAxis
 from tclose.table.encode import EncodedTable
 
 if TYPE_CHECKING:
@@ -27,7 +25,6 @@ Halves = tuple[NDArray[Any], NDArray[Any]]
 Go = Callable[[float], bool]
 
 AT_A_TIME = 400_000  # sub-tables between two looks at the clock
-FINEST = 10**6  # a step of costs that is finer is of no use
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,21 +199,6 @@ def find_costs(types: Types, kinds: NDArray[np.uint8], go: Go) -> Floats | None:
         if not go(0.2 + 0.1 * stop / len(front)):
             return None
     return costs
-
-
-def step_of_costs(table: EncodedTable) -> float:
-    """A number of which every cost is a multiple, where there is one: then two different costs are that far apart."""
-    parts: list[float] = []
-    for axis in table.axes:
-        if not isinstance(axis, TreeAxis):
-            return 0.0
-        parts += [axis.weight * cost for cost in np.unique(axis.gap_costs).tolist()]
-    fractions = [Fraction(part).limit_denominator(FINEST) for part in parts]
-    if any(abs(part - float(near)) > 1e-14 for part, near in zip(parts, fractions, strict=True)):
-        return 0.0
-    under = reduce(lcm, (part.denominator for part in fractions), 1)
-    over = reduce(gcd, (int(part * under) for part in fractions), 0)
-    return over / under if over and under / over <= FINEST else 0.0
 
 
 def _pieces(n: int, size: int) -> Iterator[tuple[int, int]]:

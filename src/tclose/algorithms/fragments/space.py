@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.sabre.sabre_search import left_of_t
 from tclose.algorithms.shared.buckets import join_values
 from tclose.distances import Form, Line, Tree
 from tclose.table.encode import EncodedTable
@@ -121,7 +120,7 @@ class SensitiveSpace:
                 counts = np.bincount(codes, minlength=attribute.domain.size)
                 scales.append(scale_of(attribute.domain.form, counts))
                 columns.append(codes)
-                limits.append(left_of_t(attribute, counts))
+                limits.append(attribute.left_of_t(counts))
         return cls.of(scales, columns, limits) if scales else None
 
     def __len__(self) -> int:

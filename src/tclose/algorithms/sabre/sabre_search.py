@@ -157,15 +157,8 @@ def _plans(table: EncodedTable, requirement: Requirement, options: Options) -> I
     for first in with_t if options.try_first else with_t[:1]:
         attribute = attributes[first]
         counts = np.bincount(table.codes[first], minlength=attribute.domain.size)
-        t = left_of_t(attribute, counts)
+        t = attribute.left_of_t(counts)
         budgets = [t, *(budget for budget in GRID if budget < t)] if options.search_budget else [t]
         found = [bucketize(attribute.domain.form, counts, budget, options.bound) for budget in budgets]
         for buckets in {each.of_code.tobytes(): each for each in found}.values():
             yield SabrePlan(first, buckets, t)
-
-
-def left_of_t(attribute: Attribute, counts: NDArray[np.int64]) -> Fraction:
-    """What remains of t for classes measured against the table itself, by the triangle inequality."""
-    assert attribute.t is not None
-    t = attribute.t - attribute.distance(counts)
-    return max(t, Fraction(0))  # at 0 classes are distributed as the table is, which holds

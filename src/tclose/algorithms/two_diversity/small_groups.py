@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.table.axes import SpanAxis
+from tclose.algorithms.shared.cost_step import cost_step
 from tclose.table.encode import EncodedTable
 
 Integers = NDArray[np.int64]
@@ -52,9 +51,9 @@ class GroupCosts:
     @classmethod
     def of(cls, table: EncodedTable, codes: NDArray[np.int32], rng: np.random.Generator) -> GroupCosts:
         """Take whole units if the losses of all spans are multiples of one."""
-        units, n = whole_units(table), len(table)
-        lines = rng.random((LINES if units else 0, n)) * (BLUR / LINES / max(n, 1))
-        return cls(table, codes, float(units or UNITS), lines)
+        step, n = cost_step(table, FINEST), len(table)
+        lines = rng.random((LINES if step else 0, n)) * (BLUR / LINES / max(n, 1))
+        return cls(table, codes, float(step.denominator if step else UNITS), lines)
 
     @property
     def is_whole(self) -> bool:
@@ -96,27 +95,6 @@ class GroupCosts:
     def whole_part(self, cost: float) -> float:
         """The least that a division costs without the lines if with them it costs at least this much."""
         return max(math.ceil(cost - BLUR - 1e-6), 0) if self.is_whole else max(cost, 0.0)
-
-
-def whole_units(table: EncodedTable) -> int | None:
-    """Into how many units a lost row can be parted so that all spans cost whole ones; None if too many."""
-    units = 1
-    for axis in table.axes:
-        if isinstance(axis, SpanAxis):  # mixed with a missing value a row loses all
-            shares = np.concatenate([axis.lows, axis.highs, np.ones(int(axis.missing))])
-        else:
-            shares = axis.gap_costs
-        weight = Fraction(axis.weight).limit_denominator(FINEST)
-        if abs(axis.weight - weight) > 1e-12:
-            return None
-        for share in np.unique(shares).tolist():
-            part = Fraction(share).limit_denominator(FINEST)
-            if abs(share - part) > 1e-12:
-                return None
-            units = math.lcm(units, (weight * part).denominator)
-            if units > FINEST:
-                return None
-    return units
 
 
 def sizes(groups: Groups) -> Integers:
