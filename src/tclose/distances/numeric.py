@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tclose.distances.line import Line
-from tclose.schema.decimals import scaled
+from tclose.schema.decimals import Decimals, as_decimal
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Numeric:
         """The integer form; `size` is the number of values."""
         low, high = self.range if self.range is not None else (self.values[0], self.values[-1])
         # The range is scaled along with the values, so that all share one power of ten.
-        numbers, _ = scaled(np.array([*map(float, self.values), float(low), float(high)]))
+        numbers = Decimals.of([as_decimal(each) for each in (*self.values, low, high)]).integers
         positions = numbers[:-2]
         if (np.diff(positions) <= 0).any():
             raise ValueError("The values of a numeric distance must be ascending and distinct.")

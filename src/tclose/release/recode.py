@@ -134,10 +134,13 @@ def _distinct(span: Span) -> tuple[Places, Places, NDArray[Any]]:
 def _means(axis: SpanAxis, span: Span, partition: Partition, places: Places) -> list[str | None]:
     """The mean of each class, to two decimals more than the values have."""
     last = len(axis.numbers)
-    numbers = np.append(axis.numbers, 0)[places].astype(np.float64)
-    sums = np.bincount(partition.labels, weights=numbers, minlength=partition.n_classes)
     sizes = np.bincount(partition.labels, minlength=partition.n_classes)
-    means = np.rint(sums / sizes * 100).astype(np.int64)
+    is_long = axis.numbers.dtype == object or int(np.abs(axis.numbers).max(initial=0)) * len(places) * 200 >= 2**63
+    numbers = np.append(axis.numbers, 0).astype(object if is_long else np.int64)
+    sums = np.zeros(partition.n_classes, numbers.dtype)
+    np.add.at(sums, partition.labels, numbers[places])
+    means, rest = sums * 100 // sizes, sums * 100 % sizes
+    means = means + ((2 * rest > sizes) | ((2 * rest == sizes) & (means % 2 == 1)))  # halves to the even one
     return [
         (None if low == high else "*") if high == last else text(mean, axis.decimals + 2)
         for low, high, mean in zip(span[0].tolist(), span[1].tolist(), means.tolist(), strict=True)

@@ -2,15 +2,122 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 MOST_DIGITS = 15
 LARGEST = 2**53
+SHORT = 2**61  # integers below are kept in 64 bits: sums of two of them, and steps beyond, still fit
+LONGEST = 700  # digits of a common integer: enough for the least beside the largest double
 
 
 class TooManyDigits(ValueError):  # noqa: N818 - it names the finding; callers turn it into an error of theirs
-    """The numbers do not fit integers of 53 bits at any common power of ten."""
+    """The numbers have no common power of ten of a reasonable size."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decimals:
+    """Numbers as integers over one power of ten: of 64 bits where all fit, else of any length.
+
+    Attributes
+    ----------
+    integers
+        The numbers times 10^`places`.
+    places
+        How many decimal places they have.
+
+    Examples
+    --------
+    >>> found = Decimals.of([Decimal("0.5"), 12, Decimal("3.25")])
+    >>> found.integers.tolist(), found.places, found.texts()
+    ([50, 1200, 325], 2, ['0.5', '12', '3.25'])
+    """
+
+    integers: NDArray[Any]
+    places: int
+
+    @classmethod
+    def of(cls, numbers: Sequence[Decimal | int]) -> Decimals:
+        """Take exact numbers.
+
+        Raises
+        ------
+        TooManyDigits
+            Some are so large and others so small that a common integer has more than 700 digits.
+        """
+        parts = [_parts(number) for number in numbers]
+        places = max((-exponent for digits, exponent in parts if digits and exponent < 0), default=0)
+        longest = max((len(str(abs(digits))) + exponent for digits, exponent in parts if digits), default=0)
+        if longest + places > LONGEST:
+            raise TooManyDigits
+        return cls(
+            _shortest([digits * 10 ** (exponent + places) if digits else 0 for digits, exponent in parts]), places
+        )
+
+    @classmethod
+    def of_floats(cls, numbers: NDArray[np.float64]) -> Decimals:
+        """Take finite floats, each as the shortest decimal that reads as it."""
+        try:
+            return cls(*scaled(numbers))
+        except TooManyDigits:
+            return cls.of([Decimal(repr(number)) for number in numbers.tolist()])
+
+    def with_places(self, places: int) -> Decimals:
+        """The same numbers with so many decimal places, at least as many as they have."""
+        power = 10 ** (places - self.places)
+        if self.integers.dtype == np.int64 and max(int(np.abs(self.integers).max(initial=0)), 1) * power < SHORT:
+            return Decimals(self.integers * power, places)
+        return Decimals(_shortest(each * power for each in self.integers.tolist()), places)
+
+    def beside(self, limits: Sequence[Any]) -> tuple[Decimals, list[int | None]]:
+        """The numbers and some others, None among them, over the same power of ten."""
+        given = Decimals.of([as_decimal(limit) for limit in limits if limit is not None])
+        places = max(self.places, given.places)
+        rest = iter(given.with_places(places).integers.tolist())
+        return self.with_places(places), [None if limit is None else int(next(rest)) for limit in limits]
+
+    def take(self, rows: Any) -> Decimals:
+        """Some of the numbers."""
+        return replace(self, integers=self.integers[rows])
+
+    def texts(self) -> list[str]:
+        """The decimals as text, without exponent or trailing zeros."""
+        return [text(number, self.places) for number in self.integers.tolist()]
+
+
+def as_decimal(number: Any) -> Decimal | int:
+    """A number exactly; a float is the shortest decimal that reads as it.
+
+    Examples
+    --------
+    >>> as_decimal(0.1), as_decimal(3)
+    (Decimal('0.1'), 3)
+    """
+    return number if isinstance(number, Decimal | int) else Decimal(repr(float(number)))
+
+
+def _parts(number: Decimal | int) -> tuple[int, int]:
+    """Digits without trailing zeros, and the power of ten they are to be multiplied with."""
+    if isinstance(number, int):
+        return number, 0
+    sign, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    whole = "".join(map(str, digits)).rstrip("0")
+    return int(whole or "0") * (-1 if sign else 1), exponent + len(digits) - len(whole)
+
+
+def _shortest(integers: Iterable[int]) -> NDArray[Any]:
+    """As 64-bit integers where that is room enough, else as Python's."""
+    listed = list(integers)
+    fits = all(-SHORT < each < SHORT for each in listed)
+    found = np.empty(len(listed), np.int64 if fits else object)
+    found[:] = listed
+    return found
 
 
 def scaled(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:

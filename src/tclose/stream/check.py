@@ -192,7 +192,7 @@ class Checker:
         original = code(given, schema.missing_values, quasi.is_measured)
         reader = Reader(Source.of(pl.DataFrame()), np.arange(len(given)), schema.decimal)
         if quasi.kind == "numeric" or isinstance(quasi.hierarchy, Intervals):
-            values = texts(pl.Series(reader.numbers(original)).fill_nan(None)).to_list()
+            values = reader.numbers(original).texts().to_list()
         elif quasi.kind == "date" or isinstance(quasi.hierarchy, Dates):
             values = texts(reader.dates(original, quasi.format)).to_list()
         else:

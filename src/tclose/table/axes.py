@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,8 @@ class SpanAxis:
     low_labels, high_labels
         The same as text.
     numbers
-        The value at each place, within `bottom` and `top`: an integer over 10^`decimals`.
+        The value at each place, within `bottom` and `top`: an integer, of 64 bits or of any length, over
+        10^`decimals`.
     missing
         Whether there is a last place for missing values.
     dates
@@ -55,7 +57,7 @@ class SpanAxis:
     highs: Floats
     low_labels: NDArray[np.object_]
     high_labels: NDArray[np.object_]
-    numbers: NDArray[np.int64]
+    numbers: NDArray[Any]
     decimals: int
     missing: bool
     dates: bool = False
@@ -70,7 +72,8 @@ class SpanAxis:
     def coordinates(self) -> Floats:
         """Each place as a number: from 0 to 1 by value; missing is as far again as the range is wide."""
         values = self.numbers - (self.numbers[0] if len(self.numbers) else 0)  # they ascend
-        return _with_missing(values / max(int(values.max(initial=0)), 1), self.missing)
+        widest = max(int(values.max(initial=0)), 1)
+        return _with_missing((values / widest).astype(np.float64), self.missing)
 
     @cached_property
     def levels(self) -> Places:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tclose.errors import TableError
 from tclose.schema.builders import Builder, Dates, Intervals
 from tclose.schema.columns import Quasi
-from tclose.schema.decimals import MOST_DIGITS, TooManyDigits, scaled, text
+from tclose.schema.decimals import text
 from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
 from tclose.table.axes import Axis, SpanAxis, TreeAxis
@@ -45,14 +45,14 @@ def build_axes(reader: Reader, column: CodedColumn, quasi: Quasi, schema: Schema
 def _plain(reader: Reader, column: CodedColumn, quasi: Quasi) -> CodedColumn:
     """The column as the text under which a value is kept or hidden."""
     if quasi.kind == "numeric":
-        return _as_texts(column, pl.Series(reader.numbers(column)).fill_nan(None))
+        return _as_texts(column, reader.numbers(column).texts())
     return _as_texts(column, reader.dates(column, quasi.format) if quasi.kind == "date" else column.values)
 
 
 def _spelled_for(builder: Builder, reader: Reader, column: CodedColumn) -> CodedColumn:
     """The column as the text a builder understands: plain numbers, ISO dates."""
     if isinstance(builder, Intervals):
-        return _as_texts(column, pl.Series(reader.numbers(column)).fill_nan(None))
+        return _as_texts(column, reader.numbers(column).texts())
     return _as_texts(column, reader.dates(column, None) if isinstance(builder, Dates) else column.values)
 
 
@@ -101,40 +101,15 @@ def _digits(reader: Reader, column: CodedColumn, weight: float) -> list[tuple[Ax
 
 
 def _numeric(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float) -> tuple[SpanAxis, Places]:
-    values = reader.numbers(column)
-    missing = np.isnan(values)
-    distinct, inverse = np.unique(values[~missing], return_inverse=True)
+    numbers = reader.numbers(column)
     limits = [quasi.bottom, quasi.top, *(quasi.range or (None, None)), quasi.step]
-    given = [float(limit) for limit in limits if limit is not None]
-    _check_range(reader, column, values, quasi)
-    try:
-        integers, decimals = scaled(np.append(distinct, given))
-        numbers, ends = integers[: len(distinct)], (integers[: len(distinct)],) * 2
-    except TooManyDigits:
-        integers, ends, decimals = _rounded_outward(column.name, distinct, np.array(given))
-        numbers = integers[: len(distinct)]
-    rest = iter(integers[len(distinct) :].tolist())
-    bottom, top, low, high, step = (None if limit is None else next(rest) for limit in limits)
-    snapped = ends if step is None else (ends[0] // step * step, -(-ends[1] // step) * step)
-    axis = _span_axis(column.name, weight, numbers, snapped, (bottom, top), (low, high), bool(missing.any()), decimals)
-    return axis, column.spread(_fill(missing, inverse, len(distinct)))
-
-
-def _rounded_outward(
-    name: str, distinct: NDArray[np.float64], given: NDArray[np.float64]
-) -> tuple[Integers, tuple[Integers, Integers], int]:
-    """Computed numbers of more than 15 digits: ends with as many decimals as fit, rounded outward.
-
-    A product below 2^50 is off by less than an eighth, so that a quarter is room enough.
-    """
-    largest = max(float(np.abs(np.append(distinct, given)).max()), 1e-300)
-    decimals = int(np.floor(np.log10(2.0**50 / largest)))
-    limits = given * 10.0**decimals if 0 <= decimals <= MOST_DIGITS else np.array([np.nan])
-    if not (np.rint(limits) / 10.0**decimals == given).all():
-        raise TableError(f"Column '{name}' mixes numbers too large and too small for 15 digits. Round them.")
-    product = distinct * 10.0**decimals
-    ends = np.floor(product - 0.25).astype(np.int64), np.ceil(product + 0.25).astype(np.int64)
-    return np.append(np.rint(product), np.rint(limits)).astype(np.int64), ends, decimals
+    known, (bottom, top, low, high, step) = numbers.known.beside(limits)
+    distinct, inverse = np.unique(known.integers, return_inverse=True)
+    _check_range(reader, column, numbers.missing, known.integers, (low, high))
+    snapped = (distinct, distinct) if step is None else (distinct // step * step, -(-distinct // step) * step)
+    missing = bool(numbers.missing.any())
+    axis = _span_axis(column.name, weight, distinct, snapped, (bottom, top), (low, high), missing, known.places)
+    return axis, column.spread(_fill(numbers.missing, inverse, len(distinct)))
 
 
 def _date(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float) -> tuple[SpanAxis, Places]:
@@ -142,10 +117,10 @@ def _date(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float) -> t
     missing = dates.is_null().to_numpy()
     days = dates.to_physical().fill_null(0).to_numpy().astype(np.int64)
     distinct, inverse = np.unique(days[~missing], return_inverse=True)
-    _check_range(reader, column, np.where(missing, np.nan, days), quasi)
     limits = [
         None if limit is None else _day(limit) for limit in (quasi.bottom, quasi.top, *(quasi.range or (None,) * 2))
     ]
+    _check_range(reader, column, missing, days[~missing], (limits[2], limits[3]))
     axis = _span_axis(
         column.name,
         weight,
@@ -169,8 +144,8 @@ _BY_KIND: dict[str, Callable[[Reader, CodedColumn, Quasi, float], tuple[Axis, Pl
 def _span_axis(
     column: str,
     weight: float,
-    numbers: Integers,
-    snapped: tuple[Integers, Integers],
+    numbers: NDArray[Any],
+    snapped: tuple[NDArray[Any], NDArray[Any]],
     tails: tuple[int | None, int | None],
     limits: tuple[int | None, int | None],
     missing: bool,
@@ -185,8 +160,8 @@ def _span_axis(
     floor = max((limit for limit in (bottom, limits[0]) if limit is not None), default=None)
     ceiling = min((limit for limit in (top, limits[1]) if limit is not None), default=None)
     lows, highs = np.clip(snapped[0], floor, ceiling), np.clip(snapped[1], floor, ceiling)
-    least = limits[0] if limits[0] is not None else int(lows.min(initial=np.iinfo(np.int64).max))
-    most = limits[1] if limits[1] is not None else int(highs.max(initial=np.iinfo(np.int64).min))
+    least = limits[0] if limits[0] is not None else int(lows.min()) if len(lows) else 0
+    most = limits[1] if limits[1] is not None else int(highs.max()) if len(highs) else 0
     label = _days_text if decimals is None else lambda given: [text(number, decimals) for number in given.tolist()]
     low_labels, high_labels = np.array(label(lows), object), np.array(label(highs), object)
     low_ends, high_ends = lows, highs
@@ -198,8 +173,11 @@ def _span_axis(
         above = numbers > top
         low_labels[above] = high_labels[above] = f">{label(np.array([top]))[0]}"
         low_ends, high_ends = np.where(above, top, low_ends), np.where(above, most, high_ends)
-    width = max(most - least, 1) if len(numbers) > 1 or limits[0] is not None else np.inf  # one value tells all
-    low_share, high_share = (low_ends - least) / width, (high_ends - least) / width
+    one = len(numbers) <= 1 and limits[0] is None  # one value tells all
+    low_share, high_share = (
+        np.zeros(len(numbers)) if one else ((ends - least) / max(most - least, 1)).astype(np.float64)
+        for ends in (low_ends, high_ends)
+    )
     clipped = np.clip(numbers, bottom, top)
     return SpanAxis(
         column,
@@ -215,13 +193,17 @@ def _span_axis(
     )
 
 
-def _check_range(reader: Reader, column: CodedColumn, values: NDArray[np.float64], quasi: Quasi) -> None:
-    if quasi.range is None:
+def _check_range(
+    reader: Reader, column: CodedColumn, missing: NDArray[np.bool_], known: NDArray[Any], limits: tuple[Any, Any]
+) -> None:
+    """Refuse values outside the declared range; `known` are those that are not missing."""
+    low, high = limits
+    if low is None or high is None:
         return
-    low, high = (_day(limit) if isinstance(limit, date) else float(limit) for limit in quasi.range)
-    outside = (values < low) | (values > high)
+    outside = np.zeros(len(missing), bool)
+    outside[~missing] = (known < low) | (known > high)
     if outside.any():
-        fix = "Widen `range`, or mend them."
+        fix = "Widen `range`, or fix them."
         raise reader.refuse(column, outside, "lie outside the range that the schema declares", fix)
 
 

@@ -5,9 +5,9 @@ Errors name lines, but no value.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
-from math import isfinite
+from decimal import Decimal, InvalidOperation
 
 import numpy as np
 import polars as pl
@@ -15,12 +15,35 @@ from numpy.typing import NDArray
 
 from tclose.errors import TableError, ValuesError
 from tclose.schema.builders import plain
-from tclose.schema.decimals import LARGEST, TooManyDigits, scaled
+from tclose.schema.decimals import SHORT, Decimals, TooManyDigits
 from tclose.table.coded import CodedColumn
 from tclose.table.guarding import guarded
 from tclose.table.source import Source
 
 MOST_DIGITS = 15  # what every float holds
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Values as exact numbers.
+
+    Attributes
+    ----------
+    known
+        Those that are not missing, one after the other.
+    missing
+        Which values are missing.
+    """
+
+    known: Decimals
+    missing: NDArray[np.bool_]
+
+    def texts(self) -> pl.Series:
+        """Every value as a decimal without exponent or trailing zeros, null where missing."""
+        told: list[str | None] = [None] * len(self.missing)
+        for place, number in zip(np.flatnonzero(~self.missing).tolist(), self.known.texts(), strict=True):
+            told[place] = number
+        return pl.Series(told, dtype=pl.String)
 
 
 @dataclass(frozen=True)
@@ -56,45 +79,55 @@ class Reader:
             what,
         )
 
-    def numbers(self, column: CodedColumn) -> NDArray[np.float64]:
-        """The values as numbers, NaN where missing."""
+    def numbers(self, column: CodedColumn) -> Numbers:
+        """The values as exact numbers: a text as it is written, a float as the shortest decimal that reads as it."""
         given = column.values
         if given.dtype in (pl.String, pl.Null):
-            written = given.cast(pl.String).str.strip_chars()
-            if self.decimal == ",":  # a point would be read as a decimal mark, and is none
-                written = written.set(written.str.contains(".", literal=True), "")
-                written = written.str.replace(",", ".", literal=True)
-            numbers = written.cast(pl.Float64, strict=False)
-            bad = (numbers.is_null() & given.is_not_null()).to_numpy()
-            if bad.any():
-                raise self.refuse(column, bad, "are not numbers", "Mend them, or give the column another kind.")
-            long = (written.str.len_chars() > MOST_DIGITS) & written.str.contains(r"\d").fill_null(False)
-            bad = np.zeros(len(given), bool)
-            bad[long.arg_true().to_numpy()] = [_is_rounded(text) for text in written.filter(long)]
-            if bad.any():
-                raise self.refuse(column, bad, f"have more than {MOST_DIGITS} digits", "Round them.")
-        elif given.dtype == pl.Float32:
-            numbers = given.cast(pl.String).cast(pl.Float64)  # the shortest decimal, not its binary expansion
+            written = self._written(given)
+            floats = written.cast(pl.Float64, strict=False)
+            self._check_numbers(column, (floats.is_null() & given.is_not_null()).to_numpy(), floats)
+            # Up to 15 digits a double tells apart; with an exponent it may be none, or no longer all of them.
+            is_short = not written.str.contains("[eE]").any() and (written.str.len_chars().max() or 0) <= MOST_DIGITS  # type: ignore[operator]
+            known = floats.drop_nulls().to_numpy() if is_short else None
+            exact = self._common(column, known, lambda: [Decimal(each) for each in written.drop_nulls()])
+        elif given.dtype.is_float():
+            given = given.fill_nan(None)
+            self._check_numbers(column, np.zeros(len(given), bool), given)
+            known = given.drop_nulls().to_numpy() if given.dtype == pl.Float64 else None
+            # Float32 has its own shortest decimal, not that of its binary expansion.
+            exact = self._common(column, known, lambda: [Decimal(each) for each in given.cast(pl.String).drop_nulls()])
+        elif given.dtype.is_integer() and (small := _short(given)) is not None:
+            exact = Decimals(small, 0)
         elif given.dtype.is_numeric():
-            numbers = given.cast(pl.Float64)
+            exact = self._common(column, None, lambda: given.drop_nulls().to_list())
         else:
             raise TableError(f"Column '{column.name}' is of type {type_name(given)}, not numbers. Change its kind.")
-        values = numbers.to_numpy()
-        infinite = np.isinf(values)
+        return Numbers(exact, given.is_null().to_numpy())
+
+    def _written(self, given: pl.Series) -> pl.Series:
+        """Texts as Python writes numbers."""
+        written = given.cast(pl.String).str.strip_chars()
+        if self.decimal != ",":
+            return written
+        # A point would be read as a decimal mark, and is none.
+        written = written.set(written.str.contains(".", literal=True), "")
+        return written.str.replace(",", ".", literal=True)
+
+    def _check_numbers(self, column: CodedColumn, bad: NDArray[np.bool_], floats: pl.Series) -> None:
+        if bad.any():
+            raise self.refuse(column, bad, "are not numbers", "Fix them, or give the column another kind.")
+        infinite = floats.is_infinite().fill_null(False).to_numpy()
         if infinite.any():
             raise self.refuse(column, infinite, "are infinite", "Take them out, or set them to missing.")
-        large = np.abs(values) >= LARGEST
-        if large.any() and not given.dtype.is_float():
-            raise self.refuse(column, large, "are 2^53 or more", "Shorten them, or give the column another kind.")
-        return np.where(np.isnan(values), np.nan, values)
 
-    def exact(self, column: CodedColumn, distinct: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
-        """Distinct numbers as integers over one power of ten."""
+    def _common(
+        self, column: CodedColumn, floats: NDArray[np.float64] | None, exact: Callable[[], list[Decimal | int]]
+    ) -> Decimals:
         try:
-            return scaled(distinct)
+            return Decimals.of_floats(floats) if floats is not None else Decimals.of(exact())
         except TooManyDigits:
             raise TableError(
-                f"Column '{column.name}' has numbers of more than 15 digits. Round them, or give it another kind."
+                f"Column '{column.name}' mixes numbers so large and so small that they have no common unit. Round them."
             ) from None
 
     def dates(self, column: CodedColumn, form: str | None) -> pl.Series:
@@ -133,14 +166,19 @@ def texts(values: pl.Series) -> pl.Series:
         return values
     if values.dtype.is_float():
         return float_texts(values)
+    if values.dtype.is_decimal():
+        return pl.Series([None if each is None else plain(each) for each in values.to_list()], dtype=pl.String)
     problem = f"Column '{values.name}' is of type {type_name(values)}, which has no categories"
     return guarded(problem, lambda: values.cast(pl.String))
 
 
-def _is_rounded(text: str) -> bool:
-    """Whether a number in text is another one than the float it reads as."""
-    number = float(text)
-    return isfinite(number) and Decimal(repr(number)) != Decimal(text)
+def _short(given: pl.Series) -> NDArray[np.int64] | None:
+    """Whole numbers that 64 bits hold with room to spare."""
+    integers = given.drop_nulls().cast(pl.Int64, strict=False)
+    if integers.null_count():
+        return None
+    small: NDArray[np.int64] = integers.to_numpy()
+    return small if not len(small) or -SHORT < int(small.min()) <= int(small.max()) < SHORT else None
 
 
 def float_texts(column: pl.Series) -> pl.Series:
@@ -167,11 +205,30 @@ def clean(column: pl.Series, missing_values: tuple[str, ...], numeric: bool) -> 
     if column.dtype == pl.String:
         missing = column.is_in(["", *missing_values])
         if numeric:
-            missing |= column.str.strip_chars().str.to_lowercase().is_in(["", "nan", "-nan", "+nan"])
+            written = column.str.strip_chars()
+            missing |= written.str.to_lowercase().is_in(["", "nan", "-nan", "+nan"])
+            missing |= _is_spelled(written.cast(pl.Float64, strict=False), written, missing_values)
         return column.set(missing, None)
     if column.dtype.is_float():
         column = column.fill_nan(None) + 0.0  # -0.0 is 0
-    spelled = pl.Series(missing_values, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
-    if column.dtype.is_numeric() and len(spelled):
-        return column.set(column.cast(pl.Float64).is_in(spelled.implode()), None)
+    if column.dtype.is_numeric():
+        return column.set(_is_spelled(column.cast(pl.Float64), column, missing_values), None)
     return column
+
+
+def _is_spelled(floats: pl.Series, column: pl.Series, missing_values: tuple[str, ...]) -> pl.Series:
+    """Which numbers are those that stand for missing values: floats find them, and decimals decide."""
+    spelled = {number for each in missing_values if (number := _decimal(each)) is not None}
+    if not spelled:
+        return pl.repeat(False, len(column), eager=True)
+    near = floats.is_in([float(number) for number in spelled]).fill_null(False)
+    exact = [_decimal(str(each)) in spelled for each in column.filter(near).cast(pl.String)]
+    return near.scatter(near.arg_true(), pl.Series(exact, dtype=pl.Boolean)) if exact else near
+
+
+def _decimal(written: str) -> Decimal | None:
+    try:
+        number = Decimal(written.strip())
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from typing import Any
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.distances import Equal, Form, Hierarchical, Numeric, Ordered, Transport, Tree
+from tclose.distances import Equal, Form, Hierarchical, Line, Ordered, Transport, Tree
 from tclose.errors import TableError
 from tclose.schema.columns import Sensitive
 from tclose.table.coded import CodedColumn, codes_of
 from tclose.table.reading import Reader, texts
+from tclose.table.times import rank_times
 
 Codes = NDArray[np.int32]
 
@@ -61,69 +65,63 @@ def _within(reader: Reader, column: CodedColumn, domain: tuple[str, ...], where:
 
 def _rank(reader: Reader, column: CodedColumn, sensitive: Sensitive) -> tuple[Form, Codes]:
     """Codes by numeric rank, or by bin."""
-    values = _numbers(reader, column, sensitive)
-    present = ~np.isnan(values)
-    distinct, inverse = np.unique(values[present], return_inverse=True)
+    keys, present, edges = _keys(reader, column, sensitive)
+    distinct, inverse = np.unique(keys, return_inverse=True)
     groups = np.arange(len(distinct))
     size = len(distinct)
     counts = np.zeros(size, np.int64)
     np.add.at(counts, inverse, column.counts[present])
     n_rows = int(counts.sum())
-    if sensitive.edges is not None:
-        groups = np.searchsorted(np.array([float(edge) for edge in sensitive.edges]), distinct, side="right")
-        size = len(sensitive.edges) + 1
+    if edges is not None:
+        groups = np.array([bisect_right(edges, each) for each in distinct.tolist()], np.int64)
+        size = len(edges) + 1
     elif sensitive.bins is not None and sensitive.bins < n_rows:  # else every value has a bin of its own
         # The rank of a value's first occurrence, over n, says which share of the rows lies below it.
         below = np.cumsum(counts) - counts
         groups = np.unique(sensitive.bins * below // n_rows, return_inverse=True)[1]
         size = int(groups[-1]) + 1
-    codes = np.full(len(values), -1, np.int32)
+    codes = np.full(len(present), -1, np.int32)
     codes[present] = groups[inverse]
     if sensitive.distance == "numeric":
-        return _numeric_form(reader, column, sensitive, distinct), codes
+        return _numeric_form(reader, column, sensitive), codes
     return Ordered().form(size), codes
 
 
-def _numbers(reader: Reader, column: CodedColumn, sensitive: Sensitive) -> NDArray[np.float64]:
-    """The values as numbers; dates, also ISO dates in text, as their rank."""
+def _keys(
+    reader: Reader, column: CodedColumn, sensitive: Sensitive
+) -> tuple[NDArray[Any], NDArray[np.bool_], list[int] | None]:
+    """Integers in the order of the values that are not missing; which those are; and the edges among them."""
     if sensitive.distance == "ordered" and sensitive.edges is None:
-        times = _iso_times(column.values) if column.values.dtype == pl.String else column.values
-        if times is not None and times.dtype.is_temporal():
-            return times.rank("dense").cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        ranks = rank_times(column.values)
+        if ranks is not None:
+            present = ranks.is_not_null()
+            return ranks.drop_nulls().to_numpy().astype(np.int64), present.to_numpy(), None
     try:
-        return reader.numbers(column)
+        numbers = reader.numbers(column)
     except TableError as error:
         if sensitive.distance == "ordered" and column.values.dtype == pl.String:
             raise TableError(f"{error} Text has no order of its own: `order = [...]` gives it one.") from None
         raise
+    known, edges = numbers.known.beside(sensitive.edges or ())
+    told = None if sensitive.edges is None else [edge for edge in edges if edge is not None]
+    return known.integers, ~numbers.missing, told
 
 
-def _iso_times(values: pl.Series) -> pl.Series | None:
-    """Texts as dates or times, if every value is one written as ISO 8601 has it."""
-    sample = values.drop_nulls().head(1)
-    if not len(sample) or not sample.str.contains(r"^\d{4}-\d\d-\d\d").all():
-        return None
-    for form in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f%:z"):
-        times = values.str.to_datetime(form, time_unit="ns", strict=False)
-        if times.null_count() == values.null_count():
-            return times
-    return None
-
-
-def _numeric_form(reader: Reader, column: CodedColumn, sensitive: Sensitive, distinct: NDArray[np.float64]) -> Form:
-    limits = sensitive.range or ((distinct[0], distinct[-1]) if len(distinct) else (0, 1))
-    reader.exact(column, np.append(distinct, [float(limit) for limit in limits]))
-    try:
-        form = Numeric(distinct.tolist(), (limits[0], limits[1])).form(len(distinct))
-    except ValueError:
-        values, present = reader.numbers(column), column.values.is_not_null().to_numpy()
-        outside = ~((values >= float(limits[0])) & (values <= float(limits[1]))) & present
-        raise reader.refuse(
-            column, outside, "lie outside the range that the schema declares", "Widen `range`."
-        ) from None
-    if len(column) * form.span >= 2**62:
+def _numeric_form(reader: Reader, column: CodedColumn, sensitive: Sensitive) -> Form:
+    numbers = reader.numbers(column)
+    known, limits = numbers.known.beside(sensitive.range or ())
+    distinct = np.unique(known.integers)
+    low, high = limits if limits else (distinct[0], distinct[-1]) if len(distinct) else (0, 1)
+    assert low is not None
+    assert high is not None
+    outside = np.zeros(len(numbers.missing), bool)
+    outside[~numbers.missing] = (known.integers < low) | (known.integers > high)
+    if outside.any():
+        raise reader.refuse(column, outside, "lie outside the range that the schema declares", "Widen `range`.")
+    span = max(int(high) - int(low), 1)
+    if len(column) * span >= 2**62:
         raise TableError(
             f"Column '{column.name}': its range in units of its last decimal, times {len(column)} rows, is too large "
             "for exact arithmetic. Round it, or use distance ordered, with `bins` or `edges` if you like."
         )
-    return form
+    return Line((distinct - int(low)).astype(np.int64), span)

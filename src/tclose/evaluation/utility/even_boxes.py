@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tclose.errors import MeasureError
 from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.table.axes import Axis, SpanAxis
 from tclose.table.classes import Tally
@@ -71,6 +72,8 @@ def cells(axis: Axis) -> Integers:
     [0, 3, 4]
     """
     inner = axis.numbers - axis.numbers[:1] if isinstance(axis, SpanAxis) else np.arange(len(axis.leaves))
+    if inner.dtype == object:
+        raise MeasureError(f"The numbers of '{axis.column}' have too many digits for this measure. Round them.")
     return np.append(inner, int(inner[-1]) + 1 if len(inner) else 0) if axis.missing else inner
 
 

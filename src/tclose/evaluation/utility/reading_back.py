@@ -239,8 +239,9 @@ class _Covers:
         if quasi.kind == "date":
             days = self.before.dates(column, quasi.format).drop_nulls().to_physical()
             return np.unique(days.to_numpy().astype(np.float64))
-        values = self.before.numbers(column)
-        return np.unique(values[~np.isnan(values)])
+        known = self.before.numbers(column).known
+        power = 10**known.places
+        return np.array([number / power for number in np.unique(known.integers).tolist()])
 
     def _point(self, quasi: Quasi) -> Point:
         return day_reader(quasi.format) if quasi.kind == "date" else number_reader(self.schema.decimal)
