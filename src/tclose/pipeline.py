@@ -20,6 +20,7 @@ from tclose.algorithms.explain import explain_single_class
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import HighLossWarning, InfeasibleError, TableError, VerificationError
 from tclose.release.certificate import Certificate, certify, fit_certificate
+from tclose.release.column_types import ColumnTypes
 from tclose.release.recode import recode
 from tclose.release.record import Record
 from tclose.release.release import Release
@@ -134,7 +135,9 @@ def anonymize(
     hidden = table.hidden_cells(partition.labels, spans) if schema.recode == "suppress" else None
     certificate = certify(schema, measured, loss, algorithm.name, parameters_of(algorithm), partition.facts, hidden)
     record = Record(seed, digest, source.n_rows, source.n_rows - len(table), algorithm.name, seconds, partition.notes)
-    return Release(schema, certificate, record, loss, measured, frame, table.rows, source.restore)
+    return Release(
+        schema, certificate, record, loss, measured, frame, table.rows, source.restore, ColumnTypes.of(source, schema)
+    )
 
 
 @takes_keys

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import TableError
+from tclose.release.column_types import as_before
 from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.decimals import text
 from tclose.schema.schema import Schema
@@ -66,7 +67,10 @@ def recode(
             places = by_column[name]
             axes, covers = [table.axes[p] for p in places], [spans[p] for p in places]
             of_classes = _publish(quasi[name], axes, covers, partition, table.places[places[0]], texts)
-            released += [(column if texts else as_enum(column)).gather(partition.labels) for column in of_classes]
+            if not texts:
+                before = columns[name].values.dtype
+                of_classes = [as_before(as_enum(column), before, quasi[name].kind) for column in of_classes]
+            released += [column.gather(partition.labels) for column in of_classes]
         elif role == "sensitive":
             values = _as_text(columns[name].values, sensitive[name])
             released.append(_own(values).gather(columns[name].codes))
@@ -104,11 +108,10 @@ def _publish(
         low, high, back = _distinct(span)
         ends = axis.bounds(low, high)
         return [
-            _numbers(pl.Series(name, end, dtype=pl.String), axis).gather(back)
-            for name, end in zip(quasi.released, ends, strict=True)
+            pl.Series(name, end, dtype=pl.String).gather(back) for name, end in zip(quasi.released, ends, strict=True)
         ]
     if isinstance(axis, SpanAxis) and quasi.publish == "mean":
-        return [_numbers(pl.Series(quasi.column, _means(axis, span, partition, places), dtype=pl.String), axis)]
+        return [pl.Series(quasi.column, _means(axis, span, partition, places), dtype=pl.String)]
     return [_by_class(axis, span, texts).alias(quasi.column)]
 
 
@@ -145,13 +148,3 @@ def _means(axis: SpanAxis, span: Span, partition: Partition, places: Places) -> 
         (None if low == high else "*") if high == last else text(mean, axis.decimals + 2)
         for low, high, mean in zip(span[0].tolist(), span[1].tolist(), means.tolist(), strict=True)
     ]
-
-
-def _numbers(column: pl.Series, axis: SpanAxis) -> pl.Series:
-    """As numbers (or dates), if every entry is one."""
-    if axis.dates:
-        typed = column.str.to_date("%Y-%m-%d", strict=False)
-    else:
-        whole = not column.str.contains(".", literal=True).any()
-        typed = column.cast(pl.Int64 if whole else pl.Float64, strict=False)
-    return typed if typed.null_count() == column.null_count() else column

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from tclose.pages.card import release_card
 from tclose.release.atomic import check_targets, open_to_others, put_both, temporary_beside
 from tclose.release.certificate import Certificate, certificate_path
+from tclose.release.column_types import ColumnTypes
 from tclose.release.record import Record
 from tclose.release.writing import check_written, write_frame
 from tclose.schema.schema import Schema
-from tclose.table.coded import as_text
 from tclose.table.guarding import guarded
 from tclose.table.source import file_digest, suffix_of
 from tclose.verification.measure_release import Measured
@@ -68,6 +68,7 @@ class Release:
     _frame: pl.DataFrame
     _rows: NDArray[np.int64]
     _restore: Callable[[pl.DataFrame], Any]
+    _types: ColumnTypes
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:
@@ -86,7 +87,7 @@ class Release:
     @cached_property
     def table(self) -> Any:
         """The released rows in random order, in the library the input came in."""
-        return self._restore(as_text(self._shuffled))
+        return self._restore(self._types.given(self._shuffled))
 
     def __repr__(self) -> str:
         rows, classes = self.measured.rows, self.measured.classes
@@ -100,7 +101,7 @@ class Release:
 
     def aligned(self) -> Any:
         """The released rows in the order of the input, dropped rows left out."""
-        return self._restore(as_text(self._frame))
+        return self._restore(self._types.given(self._frame))
 
     def write(self, path: Path | str, *, keep_order: bool = False, record: Path | str | None = None) -> Written:
         """Write the release and, beside it, its certificate; read both back and verify.
@@ -125,6 +126,7 @@ class Release:
         suffix = suffix_of(path)
         check_targets([path, certificate_path(path), *([Path(record)] if record is not None else [])])
         frame = self._frame if keep_order else self._shuffled
+        frame = self._types.with_numbers(frame) if suffix == ".parquet" else frame
         clock = [time.perf_counter()]
         with temporary_beside(path, suffix) as temporary, temporary_beside(certificate_path(path)) as beside:
             problem = f"The release cannot be written as {suffix}"

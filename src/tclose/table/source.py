@@ -42,6 +42,10 @@ class Source:
         Gives a SHA-256 of the input; a file's bytes, or a frame's Arrow stream.
     numbering
         What its rows are called in messages, and the number of the first.
+    is_text
+        Whether it comes from a text file, where every column is text.
+    categorical
+        The columns whose type is that of categories.
     """
 
     names: tuple[str, ...]
@@ -50,12 +54,17 @@ class Source:
     restore: Callable[[pl.DataFrame], Any] = field(repr=False)
     digest: Callable[[], str] = field(repr=False)
     numbering: tuple[str, int] = ("row", 0)
+    is_text: bool = False
+    categorical: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, frame: pl.DataFrame, restore: Callable[[pl.DataFrame], Any] | None = None) -> Source:
         """A table in memory."""
         digest = partial(_stream_digest, frame)
-        return cls(tuple(frame.columns), len(frame), frame.get_column, restore or _as_it_is, digest)
+        return cls(
+            tuple(frame.columns), len(frame), frame.get_column, restore or _as_it_is, digest,
+            categorical=_categorical(frame.schema),
+        )  # fmt: skip
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -201,14 +210,15 @@ def _read_file(path: Path, delimiter: str, encoding: str) -> Source:
     if suffix == ".parquet":
         return _checked(_read_parquet(path))
     frame, numbering = read_csv(path, delimiter, encoding, zipped=suffix == ".csv.gz")
-    return replace(Source.of(frame), digest=partial(file_digest, path), numbering=numbering)
+    return replace(Source.of(frame), digest=partial(file_digest, path), numbering=numbering, is_text=True)
 
 
 def _read_parquet(path: Path) -> Source:
     problem = f"'{path.name}' is not a readable Parquet file"
     before = _state(path)
     table = guarded(problem, lambda: pl.scan_parquet(path, hive_partitioning=False, glob=False))
-    names = guarded(problem, lambda: tuple(table.collect_schema().names()))
+    schema = guarded(problem, table.collect_schema)
+    names = tuple(schema.names())
     n_rows = guarded(problem, lambda: int(table.select(pl.len()).collect().item()))
 
     def column(name: str) -> pl.Series:
@@ -218,7 +228,11 @@ def _read_parquet(path: Path) -> Source:
             if _state(path) != before:
                 raise TableError(f"'{path.name}' was changed while it was read. Leave it alone, and start again.")
 
-    return Source(names, n_rows, column, _as_it_is, partial(file_digest, path))
+    return Source(names, n_rows, column, _as_it_is, partial(file_digest, path), categorical=_categorical(schema))
+
+
+def _categorical(schema: pl.Schema) -> tuple[str, ...]:
+    return tuple(name for name, kind in schema.items() if kind in (pl.Categorical, pl.Enum))
 
 
 def _state(path: Path) -> tuple[int, int, int]:

@@ -1,0 +1,102 @@
+"""Released columns keep their types where values were not generalized."""
+
+from __future__ import annotations
+
+import datetime as dt
+import pickle
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import tclose
+
+FRAME = pl.DataFrame(
+    {
+        "age": pl.Series([20, 20, 30, 30], dtype=pl.Int16),
+        "yes": [True, True, False, False],
+        "town": pl.Series(["b", "b", "a", "a"], dtype=pl.Categorical),
+        "day": [dt.date(2020, 1, 1)] * 2 + [dt.date(9999, 12, 31)] * 2,
+        "size": [1.5, 1.5, 2.25, 2.25],
+        "fine": pl.Series([Decimal("0.10"), Decimal("0.10"), Decimal(2), Decimal(2)], dtype=pl.Decimal(20, 2)),
+        "ill": pl.Series(["x", "y", "x", "y"], dtype=pl.Enum(["never", "x", "y"])),
+        "pay": [1, 2, 1, 2],
+    }
+)
+QUASI = {
+    "age": "numeric",
+    "yes": "categorical",
+    "town": "categorical",
+    "day": "date",
+    "size": "numeric",
+    "fine": "numeric",
+}
+SCHEMA = {
+    "k": 2,
+    "quasi": {name: {"kind": kind} for name, kind in QUASI.items()},
+    "sensitive": {"ill": {"distance": "equal", "t": 0.5}, "pay": {"distance": "ordered", "t": 1}},
+}
+
+
+def test_polars() -> None:
+    types = tclose.anonymize(FRAME, SCHEMA).table.schema
+    assert [types[name] for name in ("age", "yes", "day", "size", "pay")] == [
+        pl.Int16, pl.Boolean, pl.Date, pl.Float64, pl.Int64,
+    ]  # fmt: skip
+    assert types["fine"] == pl.Decimal(20, 2)
+    assert types["town"] == pl.Enum(["a", "b"])
+    assert types["ill"] == pl.Enum(["x", "y"])  # what does not occur does not get out
+
+
+def test_pandas() -> None:
+    types = tclose.anonymize(FRAME.to_pandas(), SCHEMA).table.dtypes
+    told = [str(types[name]) for name in ("age", "yes", "town", "size", "ill", "pay")]
+    assert told == ["int16", "bool", "category", "float64", "category", "int64"]
+
+
+def test_pyarrow() -> None:
+    types = tclose.anonymize(FRAME.to_arrow(), SCHEMA).table.schema
+    assert [str(types.field(name).type) for name in ("age", "yes", "size", "day")] == [
+        "int16", "bool", "double", "date32[day]",
+    ]  # fmt: skip
+    assert str(types.field("town").type).startswith("dictionary")
+
+
+def test_a_generalized_column_is_text() -> None:
+    frame = FRAME.with_columns(age=pl.Series([20, 21, 30, 30]))
+    assert tclose.anonymize(frame, SCHEMA).table["age"].dtype == pl.String
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_numbers_of_a_csv_are_numbers_in_parquet(tmp_path: Path, suffix: str) -> None:
+    plain = FRAME.with_columns(pl.col("town", "ill").cast(pl.String))
+    plain = plain.with_columns(pay=pl.Series(["1.50", "2", "1.50", "2"]))
+    plain.write_csv(tmp_path / "table.csv")
+    release = tclose.anonymize(tmp_path / "table.csv", SCHEMA)
+    release.write(tmp_path / f"release{suffix}", keep_order=True)
+    if suffix == ".csv":
+        assert pl.read_csv(tmp_path / "release.csv", infer_schema=False)["pay"].to_list() == ["1.50", "2", "1.50", "2"]
+    else:
+        assert pl.read_parquet(tmp_path / "release.parquet").schema["pay"] == pl.Float64
+    assert tclose.verify(tmp_path / f"release{suffix}", SCHEMA).holds
+
+
+def test_numbers_that_a_double_does_not_hold_stay_text(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("age,pay\n1,0.12345678901234567890\n1,2\n")
+    schema: dict[str, Any] = {"k": 2, "quasi": {"age": {"kind": "numeric"}},
+                              "sensitive": {"pay": {"distance": "ordered", "t": 1}}}  # fmt: skip
+    release = tclose.anonymize(tmp_path / "table.csv", schema)
+    assert release.aligned()["pay"].to_list() == ["0.12345678901234567890", "2"]
+
+
+@pytest.mark.parametrize("form", ["polars", "pandas", "pyarrow"])
+def test_a_release_is_short_in_print_and_can_be_pickled(form: str) -> None:
+    table = {"polars": FRAME, "pandas": FRAME.to_pandas(), "pyarrow": FRAME.to_arrow()}[form]
+    release = tclose.anonymize(table, SCHEMA)
+    assert len(repr(release)) < 200
+    again = pickle.loads(pickle.dumps(release))
+    assert again.certificate.as_dict() == release.certificate.as_dict()
+    assert type(again.table) is type(release.table)
+    assert again.classes.tolist() == release.classes.tolist()
