@@ -16,7 +16,7 @@ from tclose.errors import VerificationError
 from tclose.schema.columns import Quasi
 from tclose.schema.schema import Schema
 from tclose.stream import Checker, Engine, Outcome, Released, Window, claimed
-from tclose.stream.covering import covers
+from tclose.stream.covers_text import covers
 from tests.stream.streams import Halves, frame_of, run, schema_of
 
 SCHEMA = schema_of(["0.2"], k=3, values=4)

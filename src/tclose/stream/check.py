@@ -17,7 +17,7 @@ from tclose.errors import VerificationError
 from tclose.schema.builders import Dates, Intervals
 from tclose.schema.columns import Quasi
 from tclose.schema.schema import Schema
-from tclose.stream.covering import covers
+from tclose.stream.covers_text import covers
 from tclose.stream.intake import opened
 from tclose.stream.items import Outcome, Released
 from tclose.table.class_distances import Distances, class_distances

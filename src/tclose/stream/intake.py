@@ -70,7 +70,7 @@ class Opened:
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class IntakeVerdict:
     """What became of the rows of a batch.
 
     Attributes
@@ -111,10 +111,10 @@ def opened(batch: pl.DataFrame | Sequence[Mapping[str, Any]], schema: Schema, ty
     return Opened(frame.select(list(types)) if types else frame, bad)
 
 
-def read(batch: Opened, schema: Schema, before: Columns) -> Verdict:
+def read(batch: Opened, schema: Schema, before: Columns) -> IntakeVerdict:
     """Accept the rows that fit the schema and those at hand, and reject the others with a reason."""
     if not batch.bad and before and (columns := _of_known_values(batch, before)) is not None:
-        return Verdict(np.ones(len(batch), bool), columns, [])
+        return IntakeVerdict(np.ones(len(batch), bool), columns, [])
     left = np.ones(len(batch), bool)
     rejected: list[Rejection] = []
 
@@ -142,7 +142,7 @@ def read(batch: Opened, schema: Schema, before: Columns) -> Verdict:
     for name, row in _misfits(np.flatnonzero(left), fresh, coded, before, schema) if fresh else ():
         reject(name, MISFIT, np.arange(len(batch)) == row)
     taken = coded if left.all() else {name: column.take(np.flatnonzero(left)) for name, column in coded.items()}
-    return Verdict(left, _joined(before, taken), rejected)
+    return IntakeVerdict(left, _joined(before, taken), rejected)
 
 
 def _roles(schema: Schema) -> Iterator[Role]:

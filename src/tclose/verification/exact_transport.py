@@ -14,7 +14,7 @@ from tclose.verification.exact_numbers import Integers
 
 
 @dataclass(frozen=True)
-class Transport:
+class CertifiedTransport:
     """A plan, and prices that prove that none is better.
 
     Attributes
@@ -37,7 +37,7 @@ class NotProvedError(ArithmeticError):
     """A plan and its prices do not fit; there is a mistake in the solver."""
 
 
-def least_work(supplies: Integers, demands: Integers, costs: Integers) -> Transport:
+def least_work(supplies: Integers, demands: Integers, costs: Integers) -> CertifiedTransport:
     """Move all supplies to all demands (their sums are equal) with the least sum of mass times cost.
 
     One demand after the other is filled along shortest ways, under prices that keep all reduced costs at
@@ -53,7 +53,7 @@ def least_work(supplies: Integers, demands: Integers, costs: Integers) -> Transp
     supplies, demands = np.asarray(supplies), np.asarray(demands)
     if len(supplies) > len(demands):  # the side that is scanned again and again is to be the shorter one
         turned = least_work(demands, supplies, costs.T)
-        return Transport(turned.plan.T, turned.demand_prices, turned.supply_prices, turned.work)
+        return CertifiedTransport(turned.plan.T, turned.demand_prices, turned.supply_prices, turned.work)
     if not costs.size:
         none = np.zeros(0, np.int64)
         return proved(supplies, demands, costs, np.zeros(costs.shape, np.int64), none, none)
@@ -72,7 +72,7 @@ def _is_small(supplies: Integers, costs: Integers) -> bool:
     return largest * max(sum(map(int, supplies)), 1) < 2**62
 
 
-def _by_python(supplies: Integers, demands: Integers, costs: Integers) -> Transport:
+def _by_python(supplies: Integers, demands: Integers, costs: Integers) -> CertifiedTransport:
     """The same in Python integers of any length."""
     solver = _Solver(np.ascontiguousarray(costs.T), supplies.copy(), demands.copy())
     for demand in range(len(demands)):
@@ -83,7 +83,7 @@ def _by_python(supplies: Integers, demands: Integers, costs: Integers) -> Transp
 
 def proved(
     supplies: Integers, demands: Integers, costs: Integers, plan: Integers, one: Integers, other: Integers
-) -> Transport:
+) -> CertifiedTransport:
     """Check a plan against its prices, in integers that hold all sums.
 
     Raises
@@ -100,7 +100,7 @@ def proved(
     bounded = not costs.size or max(abs(one).max(), abs(other).max()) <= 4 * sum(costs.shape) * abs(costs).max()
     if not moves_all or not bounded or work != priced or (one[:, None] + other[None, :] > costs).any():
         raise NotProvedError("A transport plan could not be proved to be the best.")
-    return Transport(plan, one, other, work)
+    return CertifiedTransport(plan, one, other, work)
 
 
 class _Solver:

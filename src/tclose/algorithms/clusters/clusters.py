@@ -32,7 +32,7 @@ class Clusters:
 
     Guarantee
     ---------
-    Every class has k rows, one of each cluster (`tests/mixed`), and meets t and l by merging,
+    Every class has k rows, one of each cluster (`tests/algorithms/clusters`), and meets t and l by merging,
     decided by the kernels of `kernels/closeness` (`tests/contract`). Loss is heuristic.
 
     Cost

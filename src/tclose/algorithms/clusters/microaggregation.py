@@ -51,7 +51,7 @@ class Microaggregation:
     ---------
     Every class has k rows and meets t and l by merging, decided by the kernels of
     `kernels/closeness` (`tests/contract`). With one attribute of n different values at equal
-    distances, and n a multiple of the groups, `t-first` merges nothing (`tests/mixed`). Loss is
+    distances, and n a multiple of the groups, `t-first` merges nothing (`tests/algorithms/clusters`). Loss is
     heuristic.
 
     Cost

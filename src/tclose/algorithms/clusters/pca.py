@@ -29,7 +29,7 @@ class PCA:
 
     Guarantee
     ---------
-    Every class has k rows, one of each group (`tests/mixed`), and meets t and l by merging,
+    Every class has k rows, one of each group (`tests/algorithms/clusters`), and meets t and l by merging,
     decided by the kernels of `kernels/closeness` (`tests/contract`). Loss is heuristic.
 
     Cost

@@ -47,7 +47,7 @@ class Exact:
     Guarantee
     ---------
     Every class meets k, t and l, decided as everywhere else (`tests/contract`), and no partition that
-    does loses less, up to 1e-12 of rounding (`tests/algorithms/test_exact.py`, against all partitions).
+    does loses less, up to 1e-12 of rounding (`tests/algorithms/exact/test_exact.py`, against all partitions).
     Stopped early, the facts say how much any partition loses at least. No chance is involved.
 
     Cost

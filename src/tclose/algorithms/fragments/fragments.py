@@ -39,8 +39,8 @@ class Fragments:
 
     Guarantee
     ---------
-    Every class meets k, and every t by the bound of `tclose.fragments.shares`
-    (`tests/fragments/test_shares.py`), or, where a plan is bold or an l is asked, by merging until
+    Every class meets k, and every t by the bound of `tclose.algorithms.fragments.shares`
+    (`tests/algorithms/fragments/test_shares.py`), or, where a plan is bold or an l is asked, by merging until
     it holds, decided by the kernels of `kernels/closeness` (`tests/contract`). Loss is heuristic.
 
     Cost

@@ -31,7 +31,7 @@ class FragmentsStrict:
     Guarantee
     ---------
     Every class has k rows and conforms to fragments whose aggregate bounds are within every t
-    (000 theorem 20), decided in integers (`tests/fragments`); an l is met by merging until it
+    (000 theorem 20), decided in integers (`tests/algorithms/fragments`); an l is met by merging until it
     holds (`tests/contract`). Loss is heuristic.
 
     Cost

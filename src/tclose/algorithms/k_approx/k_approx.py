@@ -40,7 +40,7 @@ class KApprox:
     ---------
     Every class has k rows, and at most m times as many cells are suppressed as in the best
     partition, where m counts the quasi-identifiers and each position of kind digits: the fact
-    `cost_within`. With one quasi-identifier that is the best (`tests/algorithms/test_k_approx.py`).
+    `cost_within`. With one quasi-identifier that is the best (`tests/algorithms/k_approx/test_k_approx.py`).
 
     No partition suppresses less than `loss_at_least`. A row of a small kind has a class with
     another row, and loses a cell: s cells. A class with a lost cell has k rows: k cells. In case 3

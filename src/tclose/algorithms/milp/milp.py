@@ -52,7 +52,7 @@ class Milp:
     Guarantee
     ---------
     Every class meets k and t, decided exactly after the solver's floats are rounded to whole rows;
-    what then fails is merged until it holds (`tests/contract`, `tests/algorithms/test_milp.py`).
+    what then fails is merged until it holds (`tests/contract`, `tests/algorithms/milp/test_milp.py`).
     `loss_at_least` is a lower bound on the loss of every partition that meets the requirement, and
     `optimal` says that this one reaches it. Neither rests on the solver's word: each bound is computed
     anew from its multipliers by weak duality, with all that rounding may hide taken off

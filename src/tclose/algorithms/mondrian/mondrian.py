@@ -37,7 +37,7 @@ class Mondrian:
     Guarantee
     ---------
     Every class meets k, t and l, decided in integers: a cut is made only if both sides do
-    (`tests/contract`, `tests/algorithms/test_mondrian.py`). Loss is heuristic. It raises where
+    (`tests/contract`, `tests/algorithms/mondrian/test_mondrian.py`). Loss is heuristic. It raises where
     the whole table already fails: by k or l, or by t if the reference is another table.
 
     Cost

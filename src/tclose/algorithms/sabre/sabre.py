@@ -32,7 +32,7 @@ class SabreAK(Options):
     Guarantee
     ---------
     Every class meets k and the first attribute's t by theorem 4, decided in integers
-    (`tests/sabre`), and all else by merging until it holds, decided by the
+    (`tests/algorithms/sabre`), and all else by merging until it holds, decided by the
     kernels of `kernels/closeness` (`tests/contract`). Loss is heuristic.
 
     Cost
@@ -78,7 +78,7 @@ class SabreKNN(Options):
     Guarantee
     ---------
     Every class meets k and the first attribute's t by theorem 4, decided in integers
-    (`tests/sabre`), and all else by merging until it holds, decided by the
+    (`tests/algorithms/sabre`), and all else by merging until it holds, decided by the
     kernels of `kernels/closeness` (`tests/contract`). Neighbours are exact. Loss is heuristic.
 
     Cost

@@ -53,7 +53,7 @@ class Tight:
     Guarantee
     ---------
     Every class meets k, t and l, decided in integers before a class is made or changed
-    (`tests/contract`, `tests/algorithms/test_tight.py`). The same seed gives the same classes on
+    (`tests/contract`, `tests/algorithms/tight/test_tight.py`). The same seed gives the same classes on
     any number of threads, unless it is stopped early. Loss is heuristic; never above that of
     `start`.
 

@@ -42,7 +42,7 @@ class TwoDiversity:
     Every class is 2-diverse, or has two rows. The fact `optimal` says that no partition loses
     less, and `loss_at_least` is what none is below: exactly where the losses of all spans are
     multiples of a common unit, as under suppression; else to within 1e-7 of a lost row in all
-    (`tests/two_diversity`). The proof is in floats, with a margin: it trusts no more of the solver than
+    (`tests/algorithms/two_diversity`). The proof is in floats, with a margin: it trusts no more of the solver than
     the worths it proposes, unless the integer program was needed.
 
     Cost

@@ -28,7 +28,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenStream:
     """What a stream has written, each in its order.
 
     Attributes
@@ -48,7 +48,7 @@ class Written:
     field: str = "class"
 
 
-def replay(schema: Schema, window: int, batches: Iterable[Sequence[Row]], written: Written) -> dict[str, int]:
+def replay(schema: Schema, window: int, batches: Iterable[Sequence[Row]], written: WrittenStream) -> dict[str, int]:
     """Check that every input row came out once, truly, and in a class that keeps the promise.
 
     Parameters
@@ -116,7 +116,7 @@ def _withheld(letters: deque[Told], last: int | None) -> tuple[Withheld, ...]:
     return (Withheld(_due(letters, last), ""),)
 
 
-def _released(schema: Schema, written: Written) -> Iterator[Released]:
+def _released(schema: Schema, written: WrittenStream) -> Iterator[Released]:
     """Classes that were released together: those that name the same window."""
     output, ledger = iter(written.output), iter(written.ledger)
     certificates = (each for each in written.certificates if "class" in each)
@@ -179,7 +179,7 @@ def replay_files(
     assert ledger is not None
     assert certificates is not None
     letters = _lines(rejected) if rejected is not None else ()
-    written = Written(_output(output, schema, format), _lines(certificates), _lines(ledger), letters, field)
+    written = WrittenStream(_output(output, schema, format), _lines(certificates), _lines(ledger), letters, field)
     order = () if checkpoint is None else files_read(checkpoint.read_bytes())
     return replay(schema, window, (batch.rows for batch in _batches(source, schema, format, order)), written)
 
