@@ -1,18 +1,27 @@
-# make demo   sets up and anonymizes a hospital table of 20,000 rows
-# make test   sets up and runs everything CI runs
-# make check  the everyday one: lint, types, import contract, tests and doctests
+# make demo      sets up what a user installs, and anonymizes a hospital table of 20,000 rows
+# make test      sets up and runs everything CI runs
+# make check     the everyday one: lint, types, import contract, tests and doctests
+# make campaign  what takes long, by NAME; its counts are kept in benchmarks/campaigns
 
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+USED := .venv/.installed-for-use
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+TESTS := $(BIN)/pytest -n 2 --dist worksteal --durations 25
 
-.PHONY: setup system demo test check lint types contract bench peers clean
+.PHONY: setup system demo test check warm lint types contract bench peers campaign clean
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+# What the demo needs, and no more: what a user installs.
+$(USED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(INSTALL) .
+	touch $@
+
+$(STAMP): $(USED)
+	$(INSTALL) '.[dev]'
 	touch $@
 
 # Servers and browsers that some tests need, where they can be installed; without them these tests skip, and say why.
@@ -23,14 +32,18 @@ system:
 	@ldconfig -p 2> /dev/null | grep -q libpangoft2 || { $(APT) libpangoft2-1.0-0 fonts-dejavu-core; } > /dev/null 2>&1 || echo "no Pango: tests of PDF skip"
 	@command -v chromedriver > /dev/null || { $(APT) chromium chromium-driver; } > /dev/null 2>&1 || echo "no chromium: its tests skip"
 
-demo: setup
+demo: $(USED)
 	$(BIN)/tclose demo --folder demo
 
-test: setup system lint types contract
-	$(BIN)/pytest -n 2 --dist worksteal
+test: setup system lint types contract warm
+	$(TESTS)
 
-check: setup lint types contract
-	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+check: setup lint types contract warm
+	$(TESTS) -m "not slow"
+
+# Kernels are compiled once, before the workers start, and not in each of them.
+warm: setup
+	$(BIN)/tclose warmup
 
 lint: setup
 	$(BIN)/ruff check --quiet .
@@ -49,6 +62,9 @@ peers: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+campaign: setup
+	$(BIN)/python -m benchmarks.campaigns $(NAME)
 
 clean:
 	rm -rf .venv .venv-peers demo benchmarks/results

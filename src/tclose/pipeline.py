@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time as clock
 import warnings
@@ -37,6 +38,7 @@ from tclose.verification.judge_release import KEPT, judge
 from tclose.verification.measure_release import Measured
 from tclose.verification.verdict import Verdict
 
+LOG = logging.getLogger(__name__)  # says what is done, and never a cell
 Listener = Callable[[str, float | None, float | None], None]
 
 
@@ -110,6 +112,8 @@ def anonymize(
         selected, rows = select_rows(source, schema)
         table = encode_rows(source, selected, rows, schema, show_values)
         requirement = Requirement.of(schema, table)
+    LOG.info("%d rows of %d, %d axes, %d domains; method %s", len(table), source.n_rows, len(table.axes),
+             len(table.domains), algorithm.name)  # fmt: skip
     if start is not None and len(start.labels) != len(table):
         raise TableError(f"The start has {len(start.labels)} rows, and the table has {len(table)}.")
     with _stage("partition", seconds, tell):
@@ -235,3 +239,4 @@ def _stage(name: str, seconds: dict[str, float], tell: Listener) -> Iterator[Non
     started = clock.perf_counter()
     yield
     seconds[name] = clock.perf_counter() - started
+    LOG.info("%s: %.3f s", name, seconds[name])

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from tclose import __version__
 from tclose.cli import choosing as cli_choosing
 from tclose.cli import streaming as cli_stream
 from tclose.cli.options import (
@@ -30,14 +31,42 @@ from tclose.cli.options import (
 )
 from tclose.errors import HighLossWarning, InfeasibleError, TcloseError, VerificationError
 
+EXIT_CODES = (
+    "[bold]Exit codes:[/bold] 0 done; 1 something else went wrong, such as a full disk; 2 wrong usage; 3 bad input "
+    "(table, schema or hierarchy); 4 the requirement cannot be met; 5 verification failed."
+)
+
 app = typer.Typer(
     name="tclose",
     help="Make tables about people t-close, and prove it.",
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        print(f"tclose {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def before(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Tell on stderr what is done, stage by stage.")
+    ] = False,
+) -> None:
+    """Take what all commands have in common; the text for people is that of `app`."""
+    if verbose:
+        import logging
+
+        logging.basicConfig(format="%(name)s: %(message)s", level=logging.INFO, stream=sys.stderr)
 
 
 @app.command(epilog="[bold]Example:[/bold] tclose init patients.csv > schema.toml")
@@ -230,6 +259,20 @@ def methods(json: Json = False) -> None:
     from tclose.cli.show import show_methods
 
     show_methods(methods())
+
+
+@app.command(epilog="[bold]Example:[/bold] tclose warmup --method tight")
+def warmup(
+    method: Annotated[
+        list[str] | None, typer.Option(help="To make ready; may be repeated. All if not given.", show_default=False)
+    ] = None,
+) -> None:
+    """Compile what methods need, so that no later run waits for it; kept on disk until the next version."""
+    from tclose.algorithms import REGISTRY
+    from tclose.cli.warmup import warm
+
+    with progress() as tell:
+        warm([find_method(name, []) for name in method or REGISTRY], tell)
 
 
 @app.command(epilog="[bold]Example:[/bold] tclose demo --rows 5000 --folder /tmp/demo")

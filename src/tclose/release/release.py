@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 import time
 from collections.abc import Callable
@@ -25,6 +26,8 @@ from tclose.schema.schema import Schema
 from tclose.table.guarding import guarded
 from tclose.table.source import file_digest, suffix_of
 from tclose.verification.measure_release import Measured
+
+LOG = logging.getLogger(__name__)
 
 
 class Written(NamedTuple):
@@ -143,4 +146,5 @@ class Release:
         full = self.record.with_seconds(write=clock[1] - clock[0], verify=clock[2] - clock[1])
         if record is not None:
             full.write(record)
+        LOG.info("wrote %d rows as %s, read back and verified", len(frame), suffix)
         return Written(Certificate(fields), full)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time as clock
 from collections.abc import Mapping
@@ -36,6 +37,7 @@ from tclose.table.partition import Partition
 from tclose.table.row_selection import select_rows
 from tclose.table.source import Source
 
+LOG = logging.getLogger(__name__)
 Integers = NDArray[np.int64]
 WARM_ROWS, WARM_SECONDS = 100, 20.0
 REFUSALS = (SchemaError, SizeError, InfeasibleError, MissingExtraError)
@@ -196,6 +198,7 @@ class TrialTable:
             seconds=seconds,
             stopped_early=bool(partition.facts.get("stopped_early")),
         )  # fmt: skip
+        LOG.info("%s at k %d: loss %.6f in %.3f s", label(algorithm), schema.k, run.loss, seconds)
         return run, partition
 
     def run_or_refuse(self, algorithm: Algorithm, schema: Schema, t: Fraction | None, control: Control) -> Trial:
