@@ -104,7 +104,7 @@ def anonymize(
     if isinstance(schema, Schema):
         check_capable(algorithm, schema)  # before any row is read
     with _stage("read", seconds, tell):
-        schema, source = take_in(df, schema, keys, "anonymize")
+        schema, source = take_in(df, schema, keys, anonymize)
         digest = source.digest()
     check_capable(algorithm, schema)
     seed = secrets.randbits(63) if seed is None else seed
@@ -160,7 +160,7 @@ def assess(
     >>> tclose.assess(frame, schema).k
     1
     """
-    given, source = take_in(df, schema, keys if schema is not None else {"k": 1, **keys}, "assess")
+    given, source = take_in(df, schema, keys if schema is not None else {"k": 1, **keys}, assess)
     return assess_source(source, given, show_values)
 
 

@@ -61,18 +61,20 @@ def takes_keys(function: Function) -> Function:
     return function
 
 
-def check_names(given: Iterable[str], function: str, own: Iterable[str] = ()) -> None:
-    """Refuse a keyword that is none, and name the one that was meant.
+def check_names(given: Iterable[str], function: Callable[..., Any]) -> None:
+    """Refuse a keyword that is none of a function which `takes_keys`, and name the one that was meant.
 
     Examples
     --------
-    >>> check_names(["metod"], "anonymize", ["method"])
+    >>> @takes_keys
+    ... def assess(df, *, method="tight", **keys): ...
+    >>> check_names(["metod"], assess)
     Traceback (most recent call last):
-    tclose.errors.SchemaError: anonymize has no parameter 'metod', and a schema has no such key. Did you mean 'method'?
+    tclose.errors.SchemaError: assess has no parameter 'metod', and a schema has no such key. Did you mean 'method'?
     """
-    known = [*own, *get_type_hints(SchemaKeys)]
+    known = list(inspect.signature(function).parameters)
     for name in given:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            hint = f"Did you mean '{near[0]}'?" if near else f"Keys of a schema are: {', '.join(known)}."
-            raise SchemaError(f"{function} has no parameter '{name}', and a schema has no such key. {hint}")
+            hint = f"Did you mean '{near[0]}'?" if near else f"It takes: {', '.join(known)}."
+            raise SchemaError(f"{function.__name__} has no parameter '{name}', and a schema has no such key. {hint}")

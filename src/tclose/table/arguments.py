@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tclose.errors import SchemaError, TableError
@@ -12,18 +12,20 @@ from tclose.table.inference import check_keywords, infer_schema
 from tclose.table.source import Source, read
 
 
-def take_in(df: Any, schema: SchemaLike | None, keys: Mapping[str, Any], function: str) -> tuple[Schema, Source]:
+def take_in(
+    df: Any, schema: SchemaLike | None, keys: Mapping[str, Any], function: Callable[..., Any]
+) -> tuple[Schema, Source]:
     """A table with its schema: given as an object, a mapping or a path, or inferred from keywords.
 
     `function` is what was called, for messages.
     """
-    check_order(df, schema, function)
+    check_order(df, schema, function.__name__)
+    check_names(keys, function)
     if schema is not None:
         if keys:
             raise SchemaError(f"Give a schema or keywords, not both: {', '.join(keys)}.")
         schema = Schema.of(schema)
         return schema, read(df, schema.delimiter, schema.encoding)
-    check_names(keys, function)
     if "quasi" not in keys or "k" not in keys:
         raise SchemaError("Give a schema, or at least quasi=[...], sensitive={column: t} and k=...")
     check_keywords(keys)

@@ -139,7 +139,7 @@ def compare(
         raise SchemaError("There is nothing to compare. Name at least one method.")
     sizes = [k] if isinstance(k, int) else list(dict.fromkeys(k))
     given = keys if schema is not None or not sizes else {**keys, "k": sizes[0]}
-    schema, source = take_in(df, schema, given, "compare")
+    schema, source = take_in(df, schema, given, compare)
     thresholds = dict.fromkeys(exact(each, "compare", "t") for each in t)
     asked: list[tuple[Fraction | None, Schema]] = [(each, with_t(schema, each)) for each in thresholds]
     plans = [

@@ -141,7 +141,7 @@ def gap(
     >>> found.is_optimum, found.hidden(found.at_least) == hard.optimum
     (True, True)
     """
-    schema, source = take_in(df, schema, keys, "gap")
+    schema, source = take_in(df, schema, keys, gap)
     table = encode(source, schema)
     requirement = Requirement.of(schema, table)
     requirement.check_whole(table)

@@ -158,7 +158,7 @@ def suggest(
         raise SchemaError("A curve needs three t at least. Give more of them.")
     if by == "queries" and not queries:
         raise SchemaError("There is no curve of query errors without queries. Ask some.")
-    schema, source = take_in(df, schema, keys, "suggest")
+    schema, source = take_in(df, schema, keys, suggest)
     asked = [(each, with_t(schema, each, column)) for each in thresholds]
     ground = TrialTable.of(source, schema, seed, queries)
     tell = progress or (lambda stage, loss, done: None)

@@ -1,0 +1,198 @@
+"""The public interface: every form of a schema, typed keywords, one order of arguments, methods of one's own."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tclose
+from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.control import Control
+from tclose.algorithms.requirement import Requirement
+from tclose.table.encode import EncodedTable
+from tclose.table.partition import Partition
+
+ROOT = Path(__file__).resolve().parents[1]
+FRAME, SCHEMA = tclose.datasets.census(300, seed=1)
+KEYS = SCHEMA.as_dict()
+MONDRIAN = {"methods": ["mondrian"], "queries": 0}
+FUNCTIONS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "anonymize": (tclose.anonymize, {"method": "mondrian", "seed": 1}),
+    "assess": (tclose.assess, {}),
+    "compare": (tclose.compare, MONDRIAN),
+    "suggest": (tclose.suggest, {"method": "mondrian", "t": ["0.2", "0.3", "0.5"], "queries": 0}),
+    "gap": (tclose.gap, {"methods": ["mondrian"], "time": 1}),
+    "verify": (tclose.verify, {}),
+    "attack": (tclose.attack, {}),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "gap"])
+def test_a_schema_comes_in_every_form(name: str, tmp_path: Path) -> None:
+    function, options = FUNCTIONS[name]
+    SCHEMA.save(tmp_path / "schema.toml")
+    found = [function(FRAME, schema, **options) for schema in (SCHEMA, KEYS, tmp_path / "schema.toml")]
+    found.append(function(FRAME, str(tmp_path / "schema.toml"), **options))
+    assert len({_told(each) for each in found}) == 1
+
+
+def _told(found: Any) -> str:
+    if isinstance(found, tclose.Release):
+        return str(found.certificate.as_dict())
+    told = found.as_dict()
+    for run in told.get("runs", []):
+        run.pop("seconds", None)
+    return str(told)
+
+
+@pytest.mark.filterwarnings("ignore::tclose.errors.HighLossWarning")
+@pytest.mark.parametrize("name", ["anonymize", "assess", "compare", "suggest", "gap"])
+def test_keywords_stand_for_a_schema(name: str) -> None:
+    function, options = FUNCTIONS[name]
+    frame = pl.DataFrame({"age": [20, 21, 40, 41, 60, 61] * 2, "ill": ["a", "b"] * 6})
+    with pytest.warns(tclose.InferredSchemaWarning):
+        function(frame, quasi=["age"], sensitive={"ill": 0.5}, k=2, **options)
+    if name == "assess":
+        with pytest.warns(tclose.InferredSchemaWarning):
+            function(frame, quasi=["age"], sensitive={"ill": 0.5})
+
+
+@pytest.mark.parametrize("name", ["anonymize", "assess", "compare", "suggest", "gap"])
+def test_keywords_are_parameters(name: str) -> None:
+    shown = inspect.signature(FUNCTIONS[name][0]).parameters
+    assert {"quasi", "sensitive", "k", "missing", "keep"} <= set(shown)
+    assert not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in shown.values())
+
+
+def test_a_wrong_keyword_is_named() -> None:
+    wrong: Any = {"metod": "tight"}
+    with pytest.raises(tclose.SchemaError, match=r"anonymize has no parameter 'metod'.*Did you mean"):
+        tclose.anonymize(FRAME, quasi=["age"], k=2, **wrong)
+    five: Any = "five"
+    with pytest.raises(tclose.SchemaError, match="k must be a whole number"):
+        tclose.anonymize(FRAME, quasi=["age"], k=five)
+
+
+@pytest.mark.slow
+def test_a_type_checker_sees_wrong_keywords(tmp_path: Path) -> None:
+    (tmp_path / "right.py").write_text(
+        'import tclose\ntclose.anonymize(1, quasi=["a"], sensitive={"b": 0.2}, k=5, method=tclose.Tight("fast"))\n'
+    )
+    (tmp_path / "wrong.py").write_text(
+        "import tclose\n"
+        'tclose.anonymize(1, quasi=["a"], k="five")\n'
+        'tclose.anonymize(1, quasi=["a"], k=5, metod="tight")\n'
+        'tclose.compare(1, quasi=["a"], k=[5], recode="swap")\n'
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file=", "--strict", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT / "src",
+    )
+    wrong = [line for line in done.stdout.splitlines() if "error" in line and tmp_path.name in line]
+    assert [line.split(":")[1] for line in wrong] == ["2", "3", "4"], done.stdout
+    assert "right.py" not in done.stdout
+
+
+@pytest.mark.parametrize("name", list(FUNCTIONS))
+def test_the_table_comes_first(name: str) -> None:
+    function, options = FUNCTIONS[name]
+    with pytest.raises(tclose.TcloseError, match=rf"{name}.*\(df, "):
+        function(SCHEMA, FRAME, **options)
+
+
+def test_the_table_comes_before_the_release() -> None:
+    release = tclose.anonymize(FRAME, SCHEMA, method="mondrian")
+    for function in (tclose.utility, tclose.report_html, tclose.attack):
+        with pytest.raises(tclose.TcloseError, match=r"\(df, release"):
+            function(release, FRAME)  # type: ignore[arg-type]
+
+
+def test_the_old_order_of_attack_says_the_new_one() -> None:
+    release = tclose.anonymize(FRAME, SCHEMA, method="mondrian")
+    with pytest.raises(tclose.SchemaError, match=r"attack takes \(df, release\)"):
+        tclose.attack(FRAME, SCHEMA, release)
+
+
+class Plain:
+    """A method that is no dataclass."""
+
+    name: ClassVar[str] = "plain"
+    capabilities: ClassVar[Capabilities] = Capabilities("one class", "none")
+
+    def __init__(self, width: Any = 3) -> None:
+        self.width = width
+
+    def partition(
+        self,
+        table: EncodedTable,
+        requirement: Requirement,
+        *,
+        rng: np.random.Generator,
+        control: Control,
+        start: Partition | None = None,
+    ) -> Partition:
+        return Partition(np.zeros(len(table), np.int64))
+
+
+@pytest.mark.filterwarnings("ignore::tclose.errors.HighLossWarning")
+def test_a_method_need_not_be_a_dataclass() -> None:
+    release = tclose.anonymize(FRAME, SCHEMA, method=Plain(), allow_single_class=True)
+    assert release.certificate["method"] == {"name": "plain", "parameters": {"width": 3}}
+
+
+def test_what_is_no_method_is_refused_with_a_sentence() -> None:
+    kind: Any = tclose.Mondrian
+    with pytest.raises(tclose.SchemaError, match=r"Mondrian is a class. Write Mondrian\(\)"):
+        tclose.anonymize(FRAME, SCHEMA, method=kind)
+    nothing: Any = object()
+    with pytest.raises(tclose.SchemaError, match="has no 'name' and no 'capabilities' and no 'partition'"):
+        tclose.anonymize(FRAME, SCHEMA, method=nothing)
+    with pytest.raises(tclose.SchemaError, match="parameters that a certificate cannot hold"):
+        tclose.anonymize(FRAME, SCHEMA, method=Plain(width=object()))
+
+
+def test_methods_are_importable_by_their_names() -> None:
+    for method in tclose.methods():
+        kind = type(tclose.algorithms.find(method["name"]))
+        assert getattr(tclose, kind.__name__) is kind
+
+
+def test_loggers_say_what_is_done_and_never_a_cell(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"age": [4711, 4711, 4712, 4712], "ill": ["secret-a", "secret-b"] * 2})
+    schema = {"k": 2, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"ill": {"distance": "equal", "t": 1}}}
+    with caplog.at_level(logging.INFO, "tclose"):
+        tclose.anonymize(frame, schema, method="mondrian").write(tmp_path / "release.csv")
+    told = caplog.text
+    assert all(word in told for word in ("read", "encode", "partition", "verified", "wrote 4 rows"))
+    assert not any(cell in told for cell in ("4711", "4712", "secret"))
+
+
+def test_the_verdict_says_what_is_wrong() -> None:
+    frame = pl.DataFrame({"age": ["20", "20", "[30, 40]"], "ill": ["a", "b", "a"]})
+    schema = {"k": 2, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"ill": {"distance": "equal", "t": 0.1}}}
+    verdict = tclose.verify(frame, schema)
+    assert not verdict.holds
+    assert (verdict.k, verdict.classes, verdict.certificate) == (1, 2, None)
+    assert verdict.problems[0].split(",")[0] == "The smallest class has 1 row"
+    assert verdict.as_dict()["holds"] is False
+
+
+def test_truth_is_judged_where_the_original_is_given() -> None:
+    schema = {"k": 2, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"ill": {"distance": "equal", "t": 1}}}
+    original = pl.DataFrame({"age": [20, 30], "ill": ["a", "b"]})
+    released = pl.DataFrame({"age": ["[20, 30]"] * 2, "ill": ["a", "b"]})
+    assert tclose.verify(released, schema, original=original).holds
+    narrow = released.with_columns(age=pl.lit("[20, 29]"))
+    assert "does not cover" in tclose.verify(narrow, schema, original=original).problems[0]
+    swapped = released.with_columns(ill=pl.Series(["b", "a"]))
+    assert "released as another value" in tclose.verify(swapped, schema, original=original).problems[0]
