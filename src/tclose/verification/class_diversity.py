@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from math import exp, gcd, log
+from math import gcd, log
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,8 @@ class DiversitySearch:
 
     def _look_at_entropy(self, block: ClassCounts) -> None:
         """Settle clear classes by floats, the others once for each multiset of counts."""
-        sums = np.add.reduceat(block.counts * np.log(block.counts), block.starts)
+        ascending = _ascending(block)  # so that the last bit does not depend on the order of values
+        sums = np.add.reduceat(ascending * np.log(ascending), block.starts)
         entropies = np.log(block.sizes) - sums / block.sizes
         self.entropy = min(self.entropy, float(entropies.min()))
         asked = self.asked.entropy
@@ -126,8 +127,14 @@ class DiversitySearch:
                 met[name] = empty or frequency >= asked
             else:
                 met[name] = self.recursive is not None and (empty or self.recursive < asked[0])
-        entropy = 0.0 if empty else exp(max(self.entropy, 0.0))
+        entropy = 0.0 if empty else float(np.exp(max(self.entropy, 0.0)))
         return Reached(distinct, entropy, frequency, (self.recursive, self.first_counted), met)
+
+
+def _ascending(block: ClassCounts) -> NDArray[np.int64]:
+    """The counts of each class in ascending order, one class after the other; no class has 2^32 rows."""
+    owner = np.repeat(np.arange(len(block.sizes)), block.kinds)
+    return np.asarray(np.sort(owner << 32 | block.counts) & (2**32 - 1), np.int64)
 
 
 def least_frequency(block: ClassCounts) -> Fraction:
