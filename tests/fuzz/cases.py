@@ -288,7 +288,7 @@ class _Maker:
                 return {"edges": sorted({_plain(number(draw.choice(values))), -7, 10**6})}
         else:
             while True:
-                kind, values = self._fill(name, TIMES)
+                _, values = self._fill(name, TIMES)
                 years = {int(label(value)[:4]) for value in values}
                 if "far text dates" not in self.avoid or all(1700 < year < 2200 for year in years):
                     break

@@ -156,4 +156,6 @@ def _cell(cell: Any) -> Cell:
         return None
     if isinstance(cell, pd.Timestamp):
         return cell.to_pydatetime()  # type: ignore[no-any-return]
-    return cell.item() if hasattr(cell, "item") and not isinstance(cell, date) else cell
+    if hasattr(cell, "item") and not isinstance(cell, date):
+        return cell.item()  # type: ignore[no-any-return]
+    return cell  # type: ignore[no-any-return]

@@ -131,9 +131,9 @@ def _named(present: Sequence[Cell], gone: list[bool], keys: Keys) -> Attribute:
     return Attribute(places, len(values) + any(gone), ground)
 
 
-def exact(given: object) -> Fraction:
+def exact(given: Any) -> Fraction:
     """A number of a schema: a float is the decimal that it prints as, a text may be a fraction."""
-    return Fraction(repr(given)) if isinstance(given, float) else Fraction(given)  # type: ignore[arg-type]
+    return Fraction(repr(given)) if isinstance(given, float) else Fraction(given)
 
 
 def leaf_paths(nested: Any, above: tuple[str, ...] = ()) -> dict[str, tuple[str, ...]]:

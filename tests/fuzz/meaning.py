@@ -43,7 +43,7 @@ def number(cell: Cell, decimal: str = ".") -> Fraction:
     if isinstance(cell, float):
         return Fraction(repr(cell))
     text = cell.replace(decimal, ".") if decimal != "." and "." not in cell else cell
-    if decimal != "." and "." in cell or not _NUMBER.fullmatch(text):
+    if (decimal != "." and "." in cell) or not _NUMBER.fullmatch(text):
         raise NoMeaning("not a number")
     return Fraction(text)
 

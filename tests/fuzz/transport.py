@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from math import inf, lcm
 
 
@@ -65,7 +66,7 @@ def _transport(supply: list[int], demand: list[int], costs: list[list[int]]) -> 
         while before[path[-1]] >= 0:
             path.append(before[path[-1]])
         path.reverse()
-        steps = list(zip(path, path[1:], strict=False))
+        steps = list(pairwise(path))
         back = [flow[other][node - n_sources] for node, other in steps if node >= n_sources]
         moved = min([supply[path[0]], demand[end - n_sources], *back])
         for node, other in steps:

@@ -1,4 +1,4 @@
-"""Whether a released table tells the truth: every cell covers its original, and what is not generalized is unchanged."""
+"""Whether a released table tells the truth: cells cover their originals, and what is not generalized is unchanged."""
 
 from __future__ import annotations
 
