@@ -18,6 +18,7 @@ import polars as pl
 
 import tclose
 from tests.fuzz.cases import Case
+from tests.fuzz.feasible import is_feasible
 from tests.fuzz.forms import FORMS, as_rows, written
 from tests.fuzz.judged import Verdict, as_fractions, differences, quiet, release_of, verdict_of
 from tests.fuzz.meaning import NoMeaning, Rows
@@ -58,6 +59,8 @@ def _findings(case: Case, folder: Path, counts: Counter[str]) -> Iterator[Findin
         yield from _quotes(case, str(outcome))
         if isinstance(outcome, tclose.VerificationError):
             yield Finding("refuses its own release", str(outcome))
+        if not isinstance(outcome, tclose.SchemaError | tclose.SizeError) and is_feasible(case):
+            yield Finding("refuses needlessly", f"{type(outcome).__name__} {outcome}")
     elif outcome is not None:
         counts["releases"] += 1
         counts[f"method: {case.method}"] += 1
@@ -98,8 +101,12 @@ def _release(
 
 def _thresholds(case: Case, frame: pl.DataFrame, truth: Judgement, counts: Counter[str]) -> Iterator[Finding]:
     for name, changed, expected in _next_to(case.schema, truth):
-        found = verdict_of(frame, changed)
         counts["verdicts"] += 1
+        try:
+            found = verdict_of(frame, changed)
+        except tclose.TcloseError as refusal:
+            yield Finding("verdict refused", f"{name}: {type(refusal).__name__} {refusal}")
+            return
         wrong = differences(truth, found.k, found.t, found.l)
         if wrong:
             yield Finding("verdict", f"{name}: {'; '.join(wrong)}")
