@@ -1,12 +1,13 @@
 # make demo   sets up and anonymizes a hospital table of 20,000 rows
 # make test   sets up and runs everything CI runs
 # make check  the everyday one: lint, types, import contract, tests and doctests
+# make fuzz   random tables against a slow judge, SECONDS=600 if not said
 
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup system demo test check lint types contract bench peers clean
+.PHONY: setup system demo test check fuzz lint types contract bench peers clean
 
 setup: $(STAMP)
 
@@ -31,6 +32,9 @@ test: setup system lint types contract
 
 check: setup lint types contract
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+
+fuzz: setup
+	$(BIN)/python -m tests.fuzz $(or $(SECONDS),600)
 
 lint: setup
 	$(BIN)/ruff check --quiet .

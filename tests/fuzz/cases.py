@@ -22,6 +22,7 @@ KNOWN = frozenset(
         "huge doubles",  # from 2^53 up
         "large quasi",  # from 2^50 up
         "matrix",
+        "nullable integers",  # from 2^53 up, beside missing ones, in pandas
         "missing bounds",  # two open ends and a missing value look alike
         "starred missing",  # `*` as a spelling of missing
     }
@@ -163,6 +164,9 @@ class _Maker:
         kind = self.draw.choice(kinds)
         type_, pool = POOLS[kind]
         values = pool(self.draw)
+        large = any(isinstance(value, int) and abs(value) >= 2**53 for value in values)
+        if "nullable integers" in self.avoid and large:
+            missing = False
         if self.missing and missing and self.draw.random() < 0.4:
             gone: list[Cell] = [None]
             if type_ == "text":

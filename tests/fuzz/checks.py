@@ -8,7 +8,7 @@ import random
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -38,20 +38,20 @@ class Finding:
     what: str
 
 
-def check(case: Case, counts: Counter[str] | None = None) -> list[Finding]:
-    """All findings of a case; what was done is added to `counts`."""
+def check(case: Case, counts: Counter[str] | None = None, forms: Sequence[str] | None = None) -> list[Finding]:
+    """All findings of a case, in these forms or in some; what was done is added to `counts`."""
     counts = Counter() if counts is None else counts
     counts["cases"] += 1
     try:
         with tempfile.TemporaryDirectory() as folder:
-            return list(_findings(case, Path(folder), counts))
+            return list(_findings(case, Path(folder), counts, forms))
     except Exception as error:  # whatever is not a TcloseError must not come out of the package
         where = [frame for frame in traceback.extract_tb(error.__traceback__) if "tclose" in frame.filename]
         place = f"{Path(where[-1].filename).name}:{where[-1].lineno}" if where else "the fuzzer"
         return [Finding(f"exception {type(error).__name__} in {place.split(':')[0]}", f"{error} ({place})")]
 
 
-def _findings(case: Case, folder: Path, counts: Counter[str]) -> Iterator[Finding]:
+def _findings(case: Case, folder: Path, counts: Counter[str], forms: Sequence[str] | None) -> Iterator[Finding]:
     draw = random.Random(case.seed)
     outcome = release_of(case, "polars", folder)
     if isinstance(outcome, tclose.TcloseError):
@@ -65,7 +65,8 @@ def _findings(case: Case, folder: Path, counts: Counter[str]) -> Iterator[Findin
         counts["releases"] += 1
         counts[f"method: {case.method}"] += 1
         yield from _release(case, outcome, folder, draw, counts)
-    for form in draw.sample([form for form in FORMS if form != "polars"], N_FORMS):
+    others = [form for form in FORMS if form != "polars"]
+    for form in draw.sample(others, N_FORMS) if forms is None else forms:
         yield from _same_in(case, form, outcome, folder, counts)
 
 

@@ -11,8 +11,10 @@ MOST, MOST_DIGITS = 2**53, 15  # numbers beyond may be refused, alike in all for
 
 
 def is_feasible(case: Case) -> bool:
-    """Whether a refusal of this case would have no reason."""
+    """Whether a refusal of this case would have no reason; `keep` may single out rows in any class."""
     schema, rows = case.schema, case.rows
+    if schema.get("keep") and not schema.get("keep_unchecked"):
+        return False
     rows = [rows[place] for place in remaining(rows, schema)]
     if not rows or (_has_missing(rows, schema) and schema.get("missing") != "category"):
         return False

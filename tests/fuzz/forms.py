@@ -67,7 +67,8 @@ def _labelled(case: Case) -> set[str]:
     names |= {
         name for name, keys in schema.get("sensitive", {}).items() if keys["distance"] not in ("ordered", "numeric")
     }
-    return names | {name for name, keys in schema.get("sensitive", {}).items() if keys.get("order")}
+    names |= {name for name, keys in schema.get("sensitive", {}).items() if keys.get("order")}
+    return names | {*schema.get("keep", [])}
 
 
 def _pandas_numpy(case: Case, _folder: Path) -> Any:
@@ -127,8 +128,8 @@ def can_be_text(case: Case) -> bool:
     """Whether a CSV can hold the table: -0.0 and 0.0 are one number and two texts."""
     plain = _labelled(case)
     for column in case.columns:
-        texts = {written(cell, column.name in plain) for cell in column.cells}
-        if column.name in plain and column.type == "float" and {"0", "-0"} <= texts:
+        zeros = {repr(cell) for cell in column.cells if cell == 0}
+        if column.name in plain and column.type == "float" and len(zeros) > 1:
             return False
     return True
 

@@ -36,7 +36,7 @@ def is_missing(cell: Cell, spellings: Sequence[str] = (), measured: bool = False
 
 def number(cell: Cell, decimal: str = ".") -> Fraction:
     """A text is the decimal it is written as, a float the shortest decimal that it prints as."""
-    if isinstance(cell, bool) or cell is None or isinstance(cell, date):
+    if isinstance(cell, bool) or cell is None or cell != cell or isinstance(cell, date):
         raise NoMeaning("not a number")
     if isinstance(cell, int | Decimal):
         return Fraction(cell)

@@ -100,7 +100,8 @@ def _covers(
         value = Fraction(read(before))
         if publish == "bounds":
             low, high = (None if cell is None else _end(cell, kind, decimal) for cell in told)
-            return (low is None or low <= value) and (high is None or value <= high) and told != (None, None)
+            is_open = told != (None, None) or ("bottom" in keys and "top" in keys)
+            return is_open and (low is None or low <= value) and (high is None or value <= high)
         return _within(str_of(told[0]), value, kind, decimal)
     if told[0] is None:
         return False
