@@ -74,7 +74,7 @@ def _uncovered(
             except NoMeaning as problem:
                 yield row, f"{told!r} for {before!r}: {problem}"
                 continue
-            if any(gone) and all(gone) != (told == (None,) * len(told)) and len(told) == 1:
+            if any(gone) and all(gone) != (told == (None,) * len(told)):
                 yield row, f"{told!r} in a class with {sum(gone)} of {len(gone)} missing"
             elif not covered:
                 yield row, f"{told!r} does not cover {before!r}"
