@@ -229,9 +229,13 @@ def _written(
 ) -> Iterator[Finding]:
     """A written CSV, read by the csv module, is what was certified."""
     path = folder / "release.csv"
-    with quiet():
-        release.write(path, keep_order=True)
     counts["written"] += 1
+    try:
+        with quiet():
+            release.write(path, keep_order=True)
+    except tclose.TcloseError as refusal:
+        yield Finding("cannot be written", str(refusal))
+        return
     with path.open(encoding="utf-8", newline="") as file:
         rows: Rows = [dict(row) for row in csv.DictReader(file)]
     again = judge(rows, case.schema)

@@ -65,6 +65,11 @@ FOUND = [
         "numeric quasi-identifiers from 2^50 up are released as intervals beside them",
     ),
     Found(
+        "the least double is a number",
+        _quasi("float", [5e-324, 5e-324, 0.5, 0.5], {"kind": "numeric"}),
+        "an OverflowError instead of a release or a refusal",
+    ),
+    Found(
         "a matrix is decided as it is written",
         _one("text", ["a", "b", "b", "c", "a", "c", "c"], {"distance": "matrix", "matrix": _THIRDS}),
         "distances by a matrix are doubles",
@@ -86,7 +91,7 @@ FOUND = [
     ),
     Found(
         "a star that spells missing is no missing value of a release",
-        _quasi("text", ["13", "31", "7", "7", "13", "9"], {"kind": "categorical"}, missing="drop", missing_values=["*"]),
+        _quasi("text", ["13", "31", "7", "7", "13"], {"kind": "categorical"}, missing="drop", missing_values=["*"]),
         "released stars are read as missing",
     ),
     Found(

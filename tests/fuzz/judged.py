@@ -32,9 +32,10 @@ class Verdict:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """A warning is an error, but for that of a high loss."""
+    """A warning is an error, but for that of a high loss, and what compiling other packages says."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", SyntaxWarning)
         warnings.simplefilter("ignore", tclose.HighLossWarning)
         yield
 
