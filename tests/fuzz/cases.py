@@ -329,7 +329,7 @@ class _Maker:
         width = max(places) - min(places)
         costs = [[Fraction(abs(a - b), width) if width else Fraction(i != j) for j, b in enumerate(places)]
                  for i, a in enumerate(places)]  # fmt: skip
-        return {"matrix": {"values": values, "costs": [[f"{cost}" for cost in row] for row in costs]}}
+        return {"matrix": {"values": values, "costs": [[_plain(cost) for cost in row] for row in costs]}}
 
     def _tree(self, values: Sequence[Cell]) -> dict[str, Any]:
         """A nested hierarchy over the labels, sometimes with unused leaves and of unequal depth."""
@@ -371,8 +371,11 @@ def _digits(value: Cell) -> int:
     return len(text.replace(".", "").lstrip("+-0"))
 
 
-def _plain(value: Fraction) -> int | float:
-    return int(value) if value.denominator == 1 else float(value)
+def _plain(value: Fraction) -> int | float | str:
+    """As a schema has it: a decimal if it is one, else a fraction as text."""
+    if value.denominator == 1:
+        return int(value)
+    return float(value) if Fraction(repr(float(value))) == value else str(value)
 
 
 def _formatted(cell: Cell, written: str) -> Cell:
