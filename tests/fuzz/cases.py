@@ -74,6 +74,7 @@ class _Maker:
         self.spellings = self.draw.choice([[], [], ["?"], ["999", "NA"], ["*"]]) if self.missing else []
         if "starred missing" in avoid and "*" in self.spellings:
             self.spellings = ["?", "NA"]
+        self.comma = self.draw.random() < 0.08
         self.columns: list[Column] = []
 
     def make(self) -> Case:
@@ -98,6 +99,8 @@ class _Maker:
                 if draw.random() < 0.3 and not sensitive[name].get("l"):
                     sensitive[name].pop("t", None)
         self._others(schema)
+        if self.comma:
+            schema |= {"decimal": ",", "delimiter": ";"}
         return self._with_method(Case(self.seed, tuple(self.columns), schema))
 
     def _others(self, schema: dict[str, Any]) -> None:
@@ -107,7 +110,8 @@ class _Maker:
             self.columns.append(Column("name", "text", tuple(f"person {row}" for row in range(self.n))))
         if draw.random() < 0.1:
             schema["unit"] = "unit"
-            self.columns.append(Column("unit", "int", tuple(range(self.n))))
+            twice = draw.random() < 0.2
+            self.columns.append(Column("unit", "int", tuple(row // (1 + twice) for row in range(self.n))))
         if draw.random() < 0.12:
             kind, pool = POOLS[draw.choice(["words", "small", "float", "date", "bool", "zoned"])]
             values = pool(draw)[:2]
@@ -188,6 +192,10 @@ class _Maker:
             kind, values = self._fill(name, NUMBERS)
             read = [number(value) for value in values]
             if all(abs(each) < most and _digits(value) <= digits for each, value in zip(read, values, strict=True)):
+                if self.comma and kind == "text number":
+                    last = self.columns.pop()
+                    cells = [cell.replace(".", ",") if isinstance(cell, str) else cell for cell in last.cells]
+                    self.columns.append(replace(last, cells=tuple(cells)))
                 return kind, values
             self.columns.pop()
 
@@ -237,8 +245,8 @@ class _Maker:
             _, values = self._fill(name, ["words", "small", "bool", "text number"])
             return {"hierarchy": self._tree(values)}
         if made == "intervals":
-            self._fill(name, ["small"])
-            return {"hierarchy": {"build": "intervals", "widths": [10, 50]}}
+            self._numbers(name, Fraction(10**6), 8)
+            return {"hierarchy": {"build": "intervals", "widths": draw.choice([[10, 50], [0.5, 10]]), "origin": 0.25}}
         if made == "prefixes":
             self._fill(name, ["codes"])
             return {"hierarchy": {"build": "prefixes", "lengths": [2, 1]}}
@@ -266,6 +274,8 @@ class _Maker:
                 keys["top"] = date.fromordinal(days[-1] + 1)
         if draw.random() < 0.2:
             keys["hierarchy"] = {"build": "dates", "levels": ["month", "year"]}
+        if draw.random() < 0.15:
+            keys["range"] = [date(1, 1, 1), date(9999, 12, 31)]
         return keys
 
     def _quasi_text(self, name: str) -> dict[str, Any]:
@@ -295,7 +305,7 @@ class _Maker:
     def _ordered(self, name: str) -> dict[str, Any]:
         draw = self.draw
         if draw.random() < 0.25:
-            _, values = self._fill(name, ["words", "small", "bool"])
+            _, values = self._fill(name, ["words", "small", "bool", "text number"])
             order = [str(value).lower() if isinstance(value, bool) else value for value in values]
             draw.shuffle(order)
             return {"order": [*order, "never"] if draw.random() < 0.3 else order}
@@ -341,7 +351,8 @@ class _Maker:
         tree: dict[str, Any] = {"left side": leaves[:cut]}
         if leaves[cut:]:
             deep = draw.random() < 0.4
-            tree["right side"] = {"lower": leaves[cut:]} if deep else leaves[cut:]
+            inner = draw.choice(["lower", "right side", "*"])  # labels may repeat at other depths
+            tree["right side"] = {inner: leaves[cut:]} if deep else leaves[cut:]
         if len(leaves) > 2 and draw.random() < 0.3:
             lone = tree["left side"].pop()
             tree[lone] = []

@@ -237,7 +237,7 @@ def _written(
         yield Finding("cannot be written", str(refusal))
         return
     with path.open(encoding="utf-8", newline="") as file:
-        rows: Rows = [dict(row) for row in csv.DictReader(file)]
+        rows: Rows = [dict(row) for row in csv.DictReader(file, delimiter=case.schema.get("delimiter", ","))]
     again = judge(rows, case.schema)
     if (again.rows, again.classes, again.k, again.t) != (truth.rows, truth.classes, truth.k, truth.t):
         yield Finding("written", f"{again.k}, {again.t} in the file, {truth.k}, {truth.t} before")

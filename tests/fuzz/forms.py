@@ -18,8 +18,7 @@ import pyarrow.parquet as pq
 
 from tests.fuzz.cases import Case, Column
 from tests.fuzz.meaning import Cell, Rows, label
-
-LABELLED = ("categorical", "text", "digits")
+from tests.fuzz.oracle import is_measured_quasi
 
 
 def arrow(case: Case) -> pa.Table:
@@ -42,11 +41,13 @@ def _arrow_type(column: Column) -> pa.DataType:
 def csv_text(case: Case) -> str:
     """As a CSV has it, numbers by the digits they print as."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(out, lineterminator="\n", delimiter=case.schema.get("delimiter", ","))
     writer.writerow([column.name for column in case.columns])
-    plain = _labelled(case)
+    plain, mark = _labelled(case), case.schema.get("decimal", ".")
     for row in case.rows:
-        writer.writerow([written(cell, name in plain) for name, cell in row.items()])
+        texts = {name: written(cell, name in plain) for name, cell in row.items()}
+        commas = {name for name, cell in row.items() if isinstance(cell, float | Decimal) and name not in plain}
+        writer.writerow([text.replace(".", mark) if name in commas else text for name, text in texts.items()])
     return out.getvalue()
 
 
@@ -63,7 +64,7 @@ def written(cell: Cell, plain: bool = False) -> str:
 
 def _labelled(case: Case) -> set[str]:
     schema = case.schema
-    names = {name for name, keys in schema["quasi"].items() if keys["kind"] in LABELLED}
+    names = {name for name, keys in schema["quasi"].items() if not is_measured_quasi(keys)}
     names |= {
         name for name, keys in schema.get("sensitive", {}).items() if keys["distance"] not in ("ordered", "numeric")
     }

@@ -96,8 +96,8 @@ def _keeps(k: int, t: dict[str, Fraction], l: dict[str, Any], keys: Keys) -> boo
 
 
 def as_fractions(reached: dict[str, Any]) -> dict[str, Fraction]:
-    """The distances of a certificate."""
-    return {name: Fraction(each["exact"]) for name, each in reached["t"].items()}
+    """The distances of a certificate; one that is not exact is the double it is."""
+    return {name: Fraction(each.get("exact") or each["value"]) for name, each in reached["t"].items()}
 
 
 def differences(truth: Judgement, k: int, t: dict[str, Fraction], l: dict[str, Any]) -> list[str]:  # noqa: E741

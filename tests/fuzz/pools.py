@@ -12,7 +12,7 @@ from tests.fuzz.meaning import Cell
 
 Pool = list[Cell]
 
-WORDS = ["flu", "asthma", "burn", "rash", "a,b", 'say "x"', "née", " padded", "no", "true", "*", "[1, 2]", "<3", "nil"]
+WORDS = ["flu", "asthma", "burn", "rash", "a,b", 'say "x"', "née", " padded", "no", "true", "*", "[1, 2]", "<3", "NaN"]
 LIKE_NUMBERS = ["1", "01", "1.0", "1e0", "+1", "10", "1e1", "-0", "0", ".5", "0.50", "2."]
 
 

@@ -178,6 +178,8 @@ def _is_ancestor(text: str, value: Cell, keys: Keys, decimal: str) -> bool:
         return text in leaf_paths(hierarchy).get(label(value), ())
     if build == "prefixes":
         return _is_prefix(text, label(value))
+    if build == "intervals" and not text.startswith("["):  # the number itself, in another spelling
+        return number(text) == number(value, decimal)
     if build == "intervals":
         low, high = text.removeprefix("[").removesuffix(")").split(", ")
         return number(low) <= number(value, decimal) < number(high)
