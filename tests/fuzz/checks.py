@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import csv
 import random
 import tempfile
 import traceback
@@ -19,7 +18,7 @@ import polars as pl
 import tclose
 from tests.fuzz.cases import Case
 from tests.fuzz.feasible import is_feasible
-from tests.fuzz.forms import FORMS, as_rows, written
+from tests.fuzz.forms import FORMS, as_rows, read_file, written
 from tests.fuzz.judged import Verdict, as_fractions, differences, quiet, release_of, verdict_of
 from tests.fuzz.meaning import NoMeaning, Rows
 from tests.fuzz.oracle import Judgement, judge, released_columns, remaining
@@ -27,6 +26,7 @@ from tests.fuzz.truth import lies
 
 JUST_BELOW = Fraction(1, 10**9)
 N_MUTANTS, N_FORMS = 4, 2
+SUFFIXES, SHARE_WRITTEN = (".csv", ".csv.gz", ".parquet"), 0.3
 SHORTEST_QUOTE = 6  # a shorter cell may be in a message by chance
 
 
@@ -64,14 +64,21 @@ def _findings(case: Case, folder: Path, counts: Counter[str], forms: Sequence[st
     elif outcome is not None:
         counts["releases"] += 1
         counts[f"method: {case.method}"] += 1
-        yield from _release(case, outcome, folder, draw, counts)
+        some = [draw.choice(SUFFIXES)] if draw.random() < SHARE_WRITTEN else []
+        suffixes = some if forms is None else SUFFIXES
+        yield from _release(case, outcome, folder, suffixes, draw, counts)
     others = [form for form in FORMS if form != "polars"]
     for form in draw.sample(others, N_FORMS) if forms is None else forms:
         yield from _same_in(case, form, outcome, folder, counts)
 
 
 def _release(
-    case: Case, release: tclose.Release, folder: Path, draw: random.Random, counts: Counter[str]
+    case: Case,
+    release: tclose.Release,
+    folder: Path,
+    suffixes: Sequence[str],
+    draw: random.Random,
+    counts: Counter[str],
 ) -> Iterator[Finding]:
     frame = release.aligned()
     rows = as_rows(frame)
@@ -93,8 +100,8 @@ def _release(
         yield Finding("certificate", "; ".join(wrong))
     yield from _thresholds(case, frame, truth, counts)
     yield from _mutants(case, frame, rows, draw, counts)
-    if draw.random() < 0.3:
-        yield from _written(case, release, truth, folder, counts)
+    for suffix in suffixes:
+        yield from _written(case, release, truth, folder / f"release{suffix}", counts)
 
 
 # -- thresholds at and next to what is reached
@@ -225,22 +232,24 @@ def _reasons(*outcomes: Any) -> str:
 
 
 def _written(
-    case: Case, release: tclose.Release, truth: Judgement, folder: Path, counts: Counter[str]
+    case: Case, release: tclose.Release, truth: Judgement, path: Path, counts: Counter[str]
 ) -> Iterator[Finding]:
-    """A written CSV, read by the csv module, is what was certified."""
-    path = folder / "release.csv"
+    """A written file, read by other code, is what was certified, and the package finds the same in it."""
     counts["written"] += 1
     try:
         with quiet():
             release.write(path, keep_order=True)
+        told = verdict_of(path, case.schema)
     except tclose.TcloseError as refusal:
         yield Finding("cannot be written", str(refusal))
         return
-    with path.open(encoding="utf-8", newline="") as file:
-        rows: Rows = [dict(row) for row in csv.DictReader(file, delimiter=case.schema.get("delimiter", ","))]
+    rows = read_file(path, case.schema.get("delimiter", ","))
     again = judge(rows, case.schema)
     if (again.rows, again.classes, again.k, again.t) != (truth.rows, truth.classes, truth.k, truth.t):
         yield Finding("written", f"{again.k}, {again.t} in the file, {truth.k}, {truth.t} before")
+    wrong = differences(truth, told.k, told.t, told.l)
+    if wrong:
+        yield Finding("verdict on a file", "; ".join(wrong))
     untrue = lies([case.rows[row] for row in remaining(case.rows, case.schema)], rows, case.schema)
     if untrue:
         yield Finding("untrue: written", "; ".join(untrue[:3]))

@@ -174,6 +174,15 @@ def make_form(case: Case, form: str, folder: Path) -> Any:
     return FORMS[form](case, folder)
 
 
+def read_file(path: Path, delimiter: str = ",") -> Rows:
+    """The rows of a released file, by the csv module or pyarrow."""
+    if path.suffix == ".parquet":
+        return pq.read_table(path).to_pylist()  # type: ignore[no-any-return]
+    raw = path.read_bytes()
+    text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
+    return [dict(row) for row in csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)]
+
+
 def as_rows(table: Any) -> Rows:
     """A released table, of whatever library, as plain rows."""
     if isinstance(table, pd.DataFrame):

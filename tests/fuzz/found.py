@@ -1,9 +1,9 @@
-"""What the fuzzer and the reviews before it have found, as fixed cases that run in all forms."""
+"""What the fuzzer and the reviews before it have found, as fixed cases that run in all forms and are written in all."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -108,6 +108,16 @@ FOUND = [
         "integers beside missing ones stay integers in pandas",
         _one("int", [2**53 + 1, None, 2**53 + 1, 2**63 - 1], {"distance": "equal"}, missing="category"),
         "pandas makes doubles of an integer column with missing values",
+    ),
+    Found(
+        "a step does not lead out of the calendar",
+        _quasi("date", [date(1, 1, 1), date(1, 1, 1)], {"kind": "date", "step": 30, "publish": "bounds"}),
+        "the lower bound is in year 0, which no date of Python or pandas can be",
+    ),
+    Found(
+        "typed numbers are written with a decimal comma",
+        _one("float", [1.5, 2.5, 1.5, 2.5], {"distance": "ordered"}, decimal=",", delimiter=";"),
+        "a CSV of typed numbers is written with points, and then not understood",
     ),
     Found(
         "both zeros are one number",

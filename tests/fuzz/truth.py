@@ -38,22 +38,24 @@ def _changed(original: Rows, released: Rows, schema: Keys) -> Iterator[tuple[str
         for place, (before, after) in enumerate(zip(original, released, strict=True)):
             known = measured.get(name, False)
             gone = [is_missing(each[name], spellings, known) for each in (before, after)]
-            if gone[0] != gone[1] or not (gone[0] or same(before[name], after[name])):
+            if gone[0] != gone[1] or not (gone[0] or same(before[name], after[name], schema.get("decimal", "."))):
                 yield name, place, f"{before[name]!r} became {after[name]!r}"
 
 
-def same(before: Cell, after: Cell) -> bool:
+def same(before: Cell, after: Cell, decimal: str = ".") -> bool:
     """Whether two cells are one value, the one perhaps written as text."""
     if type(before) is type(after):
         return before == after
     if label(before) == label(after):
         return True
-    for reading in (number, instant):
-        try:
-            return bool(reading(before) == reading(after))
-        except NoMeaning:
-            continue
-    return False
+    try:
+        return number(before, decimal) == number(after, decimal)
+    except NoMeaning:
+        pass
+    try:
+        return instant(before) == instant(after)
+    except NoMeaning:
+        return False
 
 
 def _uncovered(
