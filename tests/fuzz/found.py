@@ -32,9 +32,9 @@ def _one(type_: str, cells: list[Cell], keys: dict[str, Any], **schema: Any) -> 
     return _case({"q": ("text", groups), "s": (type_, cells)}, given)
 
 
-def _quasi(type_: str, cells: list[Cell], keys: dict[str, Any], **schema: Any) -> Case:
+def _quasi(type_: str, cells: list[Cell], keys: dict[str, Any], method: str = "mondrian", **schema: Any) -> Case:
     """One quasi-identifier, and k alone."""
-    return _case({"q": (type_, cells)}, {"k": 2, "quasi": {"q": keys}, **schema})
+    return _case({"q": (type_, cells)}, {"k": 2, "quasi": {"q": keys}, **schema}, method)
 
 
 _UNTIL: list[Cell] = ["2020-01-01", "2020-01-01", "2021-01-01", "2021-01-01", "9999-12-31", "9999-12-31"]
@@ -91,7 +91,9 @@ FOUND = [
     ),
     Found(
         "a star that spells missing is no missing value of a release",
-        _quasi("text", ["13", "31", "7", "7", "13"], {"kind": "categorical"}, missing="drop", missing_values=["*"]),
+        _quasi(
+            "text", ["7", "7", "7", "13", "31"], {"kind": "categorical"}, "exact", missing="drop", missing_values=["*"]
+        ),
         "released stars are read as missing",
     ),
     Found(
