@@ -13,7 +13,7 @@ from tests.fuzz.found import FOUND, Found
 from tests.fuzz.fuzz import script, shrink
 from tests.seeds import for_seeds
 
-N_EVERYDAY, N_SLOW = 10, 240
+N_EVERYDAY, N_SLOW = 10, 200
 
 
 @for_seeds(N_EVERYDAY, 5)

@@ -48,10 +48,11 @@ def same(before: Cell, after: Cell, decimal: str = ".") -> bool:
         return before == after
     if label(before) == label(after):
         return True
-    try:
-        return number(before, decimal) == number(after, decimal)
-    except NoMeaning:
-        pass
+    for mark in {decimal, "."}:  # a kept number need not be written with the mark of measured ones
+        try:
+            return number(before, mark) == number(after, mark)
+        except NoMeaning:
+            continue
     try:
         return instant(before) == instant(after)
     except NoMeaning:
