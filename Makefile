@@ -10,7 +10,7 @@ USED := .venv/.installed-for-use
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 TESTS := $(BIN)/pytest -n 2 --dist worksteal --durations 25
 
-.PHONY: setup system demo test check warm lint types contract bench peers campaign clean
+.PHONY: setup system demo test check warm lint types contract bench peers campaign fuzz clean
 
 setup: $(STAMP)
 
@@ -44,6 +44,9 @@ check: setup lint types contract warm
 # Kernels are compiled once, before the workers start, and not in each of them.
 warm: setup
 	$(BIN)/tclose warmup
+
+fuzz: setup
+	$(BIN)/python -m tests.fuzz $(or $(SECONDS),600)
 
 lint: setup
 	$(BIN)/ruff check --quiet .

@@ -96,7 +96,8 @@ def _typed(known: pl.Series, target: pl.DataType) -> pl.Series | None:
         return known == "true" if known.is_in(["true", "false"]).all() else None
     if target == pl.Date:
         typed = known.str.to_date("%Y-%m-%d", strict=False)
-        return None if typed.null_count() else typed
+        in_calendar = not typed.null_count() and typed.dt.year().is_between(1, 9999).all()  # which every library has
+        return typed if in_calendar else None
     if not known.str.contains(r"^-?\d+(\.\d+)?$").all():
         return None
     typed = known.cast(target, strict=False)

@@ -23,7 +23,8 @@ ROW_GROUP = 1 << 18
 
 def _csv_options(frame: pl.DataFrame, schema: Schema) -> dict[str, Any]:
     # In a single column an empty value would be an empty line, which many readers skip.
-    return {"separator": schema.delimiter, "quote_style": "always" if len(frame.columns) == 1 else "necessary"}
+    quote_style = "always" if len(frame.columns) == 1 else "necessary"
+    return {"separator": schema.delimiter, "quote_style": quote_style, "decimal_comma": schema.decimal == ","}
 
 
 def _in_pieces(frame: pl.DataFrame) -> pl.LazyFrame:

@@ -21,6 +21,7 @@ from tclose.table.guarding import guarded
 from tclose.table.source import Source
 
 MOST_DIGITS = 15  # what every float holds
+TIMESTAMP = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s?(Z|z|[+-]\d\d(:?\d\d)?)?$"  # ISO 8601
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +140,12 @@ class Reader:
             return given.dt.date()
         if given.dtype not in (pl.String, pl.Null):
             raise TableError(f"Column '{column.name}' is of type {type_name(given)}, not dates. Change its kind.")
+        written = given.cast(pl.String).str.strip_chars()
+        if form is None:  # a time of day is cut off, here as in typed columns: the day is the one written
+            written = written.set(written.str.contains(TIMESTAMP).fill_null(False), written.str.slice(0, 10))
         dates = guarded(
             f"Column '{column.name}': the `format` of its dates is not usable",
-            lambda: given.cast(pl.String).str.strip_chars().str.to_date(form or "%Y-%m-%d", strict=False),
+            lambda: written.str.to_date(form or "%Y-%m-%d", strict=False),
         )
         bad = (dates.is_null() & given.is_not_null()).to_numpy()
         if bad.any():

@@ -164,7 +164,21 @@ class _ToLibrary:
     def __call__(self, frame: pl.DataFrame) -> Any:
         import narwhals as nw
 
-        return nw.from_arrow(frame, backend=cast(Any, self.library)).to_native()
+        native = nw.from_arrow(frame, backend=cast(Any, self.library)).to_native()
+        return _with_whole_numbers(native, frame) if self.library == "pandas" else native
+
+
+def _with_whole_numbers(native: Any, frame: pl.DataFrame) -> Any:
+    """A pandas frame whose whole numbers with missing ones among them stay whole: doubles would change large ones."""
+    lacking = [name for name, kind in frame.schema.items() if kind.is_integer() and frame[name].null_count()]
+    if not lacking:
+        return native
+    from pandas.arrays import IntegerArray
+
+    for name in lacking:
+        column = frame[name]
+        native[name] = IntegerArray(column.fill_null(0).to_numpy().copy(), column.is_null().to_numpy().copy())
+    return native
 
 
 def _as_it_is(frame: pl.DataFrame) -> pl.DataFrame:

@@ -1,0 +1,118 @@
+"""The package as the fuzzer uses it: its public interface, and its verdicts in one shape."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import tclose
+from tests.fuzz.cases import Case
+from tests.fuzz.forms import make_form
+from tests.fuzz.grounds import Keys, exact
+from tests.fuzz.oracle import Judgement
+
+SECONDS = 20.0  # for the search of a method; compiling counts in the first case of a method
+ENTROPY = 1e-9  # logarithms of the two may differ in their last bits
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the package says of a released table; `holds` is None where it is not asked."""
+
+    k: int
+    t: dict[str, Fraction]
+    l: dict[str, Any]  # noqa: E741
+    holds: bool | None
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """A warning is an error, but for that of a high loss, and what compiling other packages says."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", SyntaxWarning)
+        warnings.filterwarnings("ignore", "invalid escape sequence", DeprecationWarning)
+        warnings.simplefilter("ignore", tclose.HighLossWarning)
+        yield
+
+
+def release_of(case: Case, form: str, folder: Path) -> tclose.Release | tclose.TcloseError | None:
+    """The release of a case in a form, the refusal of it, or None where the form cannot hold the table."""
+    from tclose.algorithms import find
+
+    table = make_form(case, form, folder)
+    if table is None:
+        return None
+    with quiet():
+        try:
+            return tclose.anonymize(
+                table,
+                tclose.Schema.from_dict(case.schema),
+                method=find(case.method, case.options),
+                seed=case.seed,
+                time=SECONDS,
+                allow_single_class=True,
+            )
+        except tclose.TcloseError as refusal:
+            return refusal
+
+
+def verdict_of(table: Any, keys: Keys) -> Verdict:
+    """By `tclose.verify` where there is one, else by `tclose.assess`."""
+    schema = tclose.Schema.from_dict(keys)
+    with quiet():
+        if hasattr(tclose, "verify"):
+            found = tclose.verify(table, schema)
+            return Verdict(found.k, found.t, found.l, found.holds)
+        report = tclose.assess(table, schema)
+    t = {name: value if isinstance(value, Fraction) else Fraction(value) for name, value in report.t.items()}
+    return Verdict(report.k, t, report.l, _keeps(report.k, t, report.l, keys))
+
+
+def _keeps(k: int, t: dict[str, Fraction], l: dict[str, Any], keys: Keys) -> bool | None:  # noqa: E741
+    """Whether what `assess` found meets what is asked; it does not look at `keep`, nor at entropies exactly."""
+    asked = {**keys.get("sensitive", {}), **keys.get("joint", {})}
+    diverse = {name: each["l"] for name, each in asked.items() if each.get("l")}
+    if (keys.get("keep") and not keys.get("keep_unchecked")) or any(
+        "entropy" in str(each) for each in diverse.values()
+    ):
+        return None
+    if k < keys["k"] or any(t[name] > exact(each["t"]) for name, each in asked.items() if each.get("t") is not None):
+        return False
+    for name, wanted in diverse.items():
+        wanted = {"distinct": wanted} if isinstance(wanted, int) else wanted
+        if l[name].distinct < wanted.get("distinct", 1) or l[name].frequency < exact(wanted.get("frequency", 1)):
+            return False
+        if "recursive" in wanted:
+            least = l[name].recursive[0]
+            if least is None or not least < exact(wanted["recursive"]["c"]):
+                return False
+    return True
+
+
+def as_fractions(reached: dict[str, Any]) -> dict[str, Fraction]:
+    """The distances of a certificate; one that is not exact is the double it is."""
+    return {name: Fraction(each.get("exact") or each["value"]) for name, each in reached["t"].items()}
+
+
+def differences(truth: Judgement, k: int, t: dict[str, Fraction], l: dict[str, Any]) -> list[str]:  # noqa: E741
+    """Where the numbers of the package are not those of the judge."""
+    found = [f"k is {truth.k}, told as {k}"] if k != truth.k else []
+    found += [f"t of {name} is {truth.t[name]}, told as {told}" for name, told in t.items() if told != truth.t[name]]
+    for name, told in l.items():
+        real = truth.l[name]
+        distinct, entropy, frequency = (_of(told, key) for key in ("distinct", "entropy", "frequency"))
+        if distinct != real.distinct or float(frequency) != float(real.frequency):
+            found.append(f"l of {name} is {real.distinct}, {real.frequency}, told as {distinct}, {frequency}")
+        if entropy is not None and abs(float(entropy) - real.entropy) > ENTROPY:
+            found.append(f"entropy of {name} is {real.entropy}, told as {entropy}")
+    return found
+
+
+def _of(told: Any, key: str) -> Any:
+    return told[key] if isinstance(told, dict) else getattr(told, key)

@@ -1,0 +1,166 @@
+"""The slow, obvious judge: classes, k, every t, every l, and whether a released table keeps its promise.
+
+A table is a list of dicts of plain Python values or texts, a schema the plain dict that
+`Schema.from_dict` takes. Everything is counted from the definitions, in integers and fractions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import exp, log, prod
+from typing import Any
+
+from tests.fuzz.grounds import Attribute, Keys, attribute, exact, joined
+from tests.fuzz.meaning import Cell, Rows, is_missing, label
+
+
+@dataclass(frozen=True)
+class Diverse:
+    """How diverse the least diverse classes are: `recursive` is the greatest c that some class is not below."""
+
+    distinct: int
+    entropy: float
+    frequency: Fraction
+    recursive: Fraction | None = None  # None also where nothing remains beside the most frequent value
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a released table is."""
+
+    rows: int
+    classes: int
+    k: int
+    t: dict[str, Fraction]
+    l: dict[str, Diverse]  # noqa: E741 - the name of the field's literature
+    broken: list[str] = field(default_factory=list)
+
+    @property
+    def holds(self) -> bool:
+        """Whether all that was asked is kept."""
+        return not self.broken
+
+
+def released_columns(schema: Keys) -> dict[str, tuple[str, ...]]:
+    """The columns that each quasi-identifier becomes."""
+    return {
+        name: (f"{name}_low", f"{name}_high") if keys.get("publish") == "bounds" else (name,)
+        for name, keys in schema["quasi"].items()
+    }
+
+
+def remaining(rows: Rows, schema: Keys) -> list[int]:
+    """The rows that are released: all, unless those with a missing value are to be dropped."""
+    if schema.get("missing") != "drop":
+        return list(range(len(rows)))
+    spellings = schema.get("missing_values", ())
+    columns = {name: is_measured_quasi(keys) for name, keys in schema["quasi"].items()}
+    columns |= {name: is_measured_sensitive(keys) for name, keys in schema.get("sensitive", {}).items()}
+    return [
+        place
+        for place, row in enumerate(rows)
+        if not any(is_missing(row[name], spellings, measured) for name, measured in columns.items())
+    ]
+
+
+def is_measured_quasi(keys: Keys) -> bool:
+    """Whether it is read as numbers or dates."""
+    built = isinstance(keys.get("hierarchy"), dict) and keys["hierarchy"].get("build") in ("intervals", "dates")
+    return keys["kind"] in ("numeric", "date") or built
+
+
+def is_measured_sensitive(keys: Keys) -> bool:
+    """Whether it is read as numbers or dates."""
+    return bool(keys["distance"] == "numeric" or (keys["distance"] == "ordered" and not keys.get("order")))
+
+
+def groups(rows: Rows, columns: Sequence[str]) -> list[list[int]]:
+    """The rows that agree on these columns."""
+    found: dict[tuple[str | None, ...], list[int]] = {}
+    for place, row in enumerate(rows):
+        key = tuple(None if is_missing(row[name]) else label(row[name]) for name in columns)
+        found.setdefault(key, []).append(place)
+    return list(found.values())
+
+
+def judge(rows: Rows, schema: Keys) -> Judgement:
+    """Measure a released table, and say what of its promise it breaks."""
+    quasi = [name for names in released_columns(schema).values() for name in names]
+    classes = groups(rows, quasi)
+    attributes = {
+        name: attribute([row[name] for row in rows], keys, schema) for name, keys in schema.get("sensitive", {}).items()
+    }
+    asked: dict[str, Fraction] = {
+        name: exact(keys["t"]) for name, keys in schema.get("sensitive", {}).items() if keys.get("t") is not None
+    }
+    measured = dict(attributes)
+    for name, keys in schema.get("joint", {}).items():
+        asked[name] = exact(keys["t"])
+        measured[name] = joined([attributes[column] for column in keys["columns"]])
+    k = min(map(len, classes), default=0)
+    t = {name: max((each.emd(members) for members in classes), default=Fraction(0)) for name, each in measured.items()}
+    broken = [f"k is {k}"] if k < schema["k"] else []
+    broken += [f"t of {name} is {t[name]}" for name, limit in asked.items() if t[name] > limit]
+    broken += _narrow_groups(rows, quasi, schema)
+    l = {}  # noqa: E741
+    for name, keys in schema.get("sensitive", {}).items():
+        counts = [_counts(attributes[name], members) for members in classes]
+        wanted = {"distinct": keys["l"]} if isinstance(keys.get("l"), int) else keys.get("l") or {}
+        l[name] = _diversity(counts, wanted)
+        broken += [f"l of {name}" for each in counts if not is_diverse(each, wanted)][:1]
+    return Judgement(len(rows), len(classes), k, t, l, broken)
+
+
+def _narrow_groups(rows: Rows, quasi: list[str], schema: Keys) -> list[str]:
+    if not schema.get("keep") or schema.get("keep_unchecked"):
+        return []
+    least = min(map(len, groups(rows, [*quasi, *schema["keep"]])))
+    return [f"with `keep` a group has {least} rows"] if least < schema["k"] else []
+
+
+def _counts(of: Attribute, members: Sequence[int]) -> list[int]:
+    """How often each value occurs in a class, the most frequent first."""
+    return sorted(Counter(of.places[row] for row in members).values(), reverse=True)
+
+
+def _diversity(counts: list[list[int]], wanted: dict[str, Any]) -> Diverse:
+    recursive: Fraction | None = None
+    if "recursive" in wanted:
+        rest = [sum(each[wanted["recursive"]["l"] - 1 :]) for each in counts]
+        if all(rest):
+            recursive = max(Fraction(each[0], tail) for each, tail in zip(counts, rest, strict=True))
+    return Diverse(
+        min(map(len, counts)),
+        min(exp(-sum(c / sum(each) * log(c / sum(each)) for c in each)) for each in counts),
+        min(Fraction(sum(each), each[0]) for each in counts),
+        recursive,
+    )
+
+
+def is_diverse(counts: list[int], wanted: dict[str, Any]) -> bool:
+    """Whether the counts of a class, the most frequent first, are as diverse as asked.
+
+    The entropy is at least log l if and only if s^s / prod(c^c) >= l^s, which integers decide.
+    """
+    size = sum(counts)
+    if "distinct" in wanted and len(counts) < wanted["distinct"]:
+        return False
+    if "frequency" in wanted and Fraction(size, counts[0]) < exact(wanted["frequency"]):
+        return False
+    if "entropy" in wanted and Fraction(size**size, prod(c**c for c in counts)) < exact(wanted["entropy"]) ** size:
+        return False
+    if "recursive" in wanted:
+        asked = wanted["recursive"]
+        return Fraction(counts[0]) < exact(asked["c"]) * sum(counts[asked["l"] - 1 :])
+    return True
+
+
+def texts(rows: Rows) -> list[dict[str, str]]:
+    """Cells as a CSV has them."""
+    return [{name: "" if cell is None else label(cell) for name, cell in row.items()} for row in rows]
+
+
+__all__ = ["Cell", "Diverse", "Judgement", "groups", "is_diverse", "judge", "released_columns", "remaining", "texts"]
