@@ -13,11 +13,11 @@ from tests.fuzz.meaning import Cell
 
 @dataclass(frozen=True)
 class Found:
-    """A case, and why it still fails if it does."""
+    """A case, and what was wrong with it once."""
 
     name: str
     case: Case
-    still: str | None = None
+    once: str | None = None
 
 
 def _case(columns: dict[str, tuple[str, list[Cell]]], schema: dict[str, Any], method: str = "mondrian") -> Case:

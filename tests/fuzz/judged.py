@@ -13,7 +13,7 @@ from typing import Any
 import tclose
 from tests.fuzz.cases import Case
 from tests.fuzz.forms import make_form
-from tests.fuzz.grounds import Keys, exact
+from tests.fuzz.grounds import Keys
 from tests.fuzz.oracle import Judgement
 
 SECONDS = 20.0  # for the search of a method; compiling counts in the first case of a method
@@ -63,36 +63,10 @@ def release_of(case: Case, form: str, folder: Path) -> tclose.Release | tclose.T
 
 
 def verdict_of(table: Any, keys: Keys) -> Verdict:
-    """By `tclose.verify` where there is one, else by `tclose.assess`."""
-    schema = tclose.Schema.from_dict(keys)
+    """What `tclose.verify` says."""
     with quiet():
-        if hasattr(tclose, "verify"):
-            found = tclose.verify(table, schema)
-            return Verdict(found.k, found.t, found.l, found.holds)
-        report = tclose.assess(table, schema)
-    t = {name: value if isinstance(value, Fraction) else Fraction(value) for name, value in report.t.items()}
-    return Verdict(report.k, t, report.l, _keeps(report.k, t, report.l, keys))
-
-
-def _keeps(k: int, t: dict[str, Fraction], l: dict[str, Any], keys: Keys) -> bool | None:  # noqa: E741
-    """Whether what `assess` found meets what is asked; it does not look at `keep`, nor at entropies exactly."""
-    asked = {**keys.get("sensitive", {}), **keys.get("joint", {})}
-    diverse = {name: each["l"] for name, each in asked.items() if each.get("l")}
-    if (keys.get("keep") and not keys.get("keep_unchecked")) or any(
-        "entropy" in str(each) for each in diverse.values()
-    ):
-        return None
-    if k < keys["k"] or any(t[name] > exact(each["t"]) for name, each in asked.items() if each.get("t") is not None):
-        return False
-    for name, wanted in diverse.items():
-        wanted = {"distinct": wanted} if isinstance(wanted, int) else wanted
-        if l[name].distinct < wanted.get("distinct", 1) or l[name].frequency < exact(wanted.get("frequency", 1)):
-            return False
-        if "recursive" in wanted:
-            least = l[name].recursive[0]
-            if least is None or not least < exact(wanted["recursive"]["c"]):
-                return False
-    return True
+        found = tclose.verify(table, keys)
+    return Verdict(found.k or 0, found.t, found.l, found.holds)
 
 
 def as_fractions(reached: dict[str, Any]) -> dict[str, Fraction]:

@@ -119,7 +119,7 @@ class SpanAxis:
         ]
 
     def bounds(self, low: Places, high: Places) -> tuple[list[str | None], list[str | None]]:
-        """The two ends of each span by themselves, None where it is open; both None where all is missing."""
+        """The two ends of each span: None where one is open, `*` where both are, both None where all is missing."""
         ends: tuple[list[str | None], list[str | None]] = [], []
         for first, last in zip(low.tolist(), high.tolist(), strict=True):
             if last == len(self.lows):
@@ -128,6 +128,8 @@ class SpanAxis:
                 left, right = self.low_labels[first], self.high_labels[last]
                 # `<18` at the left is open there, and at the right it ends at 18; `>90` the other way round.
                 both = None if left[0] == "<" else left.lstrip(">"), None if right[0] == ">" else right.lstrip("<")
+                if both == (None, None):  # which would look like a missing value
+                    both = "*", "*"
             ends[0].append(both[0])
             ends[1].append(both[1])
         return ends

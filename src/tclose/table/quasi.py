@@ -228,11 +228,16 @@ def _snap_days(days: Integers, step: Any) -> tuple[Integers, Integers]:
     if step is None or step == "day":
         return days, days
     if not isinstance(step, str):
-        return days // step * step, days // step * step + step - 1
+        return _in_calendar(days, days // step * step, days // step * step + step - 1)
     months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
     length = {"month": 1, "quarter": 3, "year": 12}[step]
     first = months // length * length
     ends = [
         (month.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64) for month in (first, first + length)
     ]
-    return ends[0], ends[1] - 1
+    return _in_calendar(days, ends[0], ends[1] - 1)
+
+
+def _in_calendar(days: Integers, first: Integers, last: Integers) -> tuple[Integers, Integers]:
+    """The same ends, none of them outside the years 1 to 9999 unless the day itself is."""
+    return np.minimum(days, np.maximum(first, _day(date.min))), np.maximum(days, np.minimum(last, _day(date.max)))

@@ -142,7 +142,7 @@ class Reader:
             raise TableError(f"Column '{column.name}' is of type {type_name(given)}, not dates. Change its kind.")
         written = given.cast(pl.String).str.strip_chars()
         if form is None:  # a time of day is cut off, here as in typed columns: the day is the one written
-            written = written.set(written.str.contains(TIMESTAMP).fill_null(False), written.str.slice(0, 10))
+            written = written.str.slice(0, 10).zip_with(written.str.contains(TIMESTAMP).fill_null(False), written)
         dates = guarded(
             f"Column '{column.name}': the `format` of its dates is not usable",
             lambda: written.str.to_date(form or "%Y-%m-%d", strict=False),
@@ -165,15 +165,27 @@ def code(column: pl.Series, missing_values: tuple[str, ...], numeric: bool) -> C
 
 
 def texts(values: pl.Series) -> pl.Series:
-    """Values as text: numbers without trailing zeros, dates as ISO."""
+    """Values as text: numbers without trailing zeros, dates and times as ISO 8601 has them."""
     if values.dtype == pl.String:
         return values
     if values.dtype.is_float():
         return float_texts(values)
     if values.dtype.is_decimal():
-        return pl.Series([None if each is None else plain(each) for each in values.to_list()], dtype=pl.String)
+        return pl.Series(values.name, [None if each is None else plain(each) for each in values], dtype=pl.String)
+    if isinstance(values.dtype, pl.Datetime):
+        return _moment_texts(values)
     problem = f"Column '{values.name}' is of type {type_name(values)}, which has no categories"
     return guarded(problem, lambda: values.cast(pl.String))
+
+
+def _moment_texts(values: pl.Series) -> pl.Series:
+    """Times as ISO 8601 has them, those with a zone in UTC, without trailing zeros: the same in every unit."""
+    zone = getattr(values.dtype, "time_zone", None)
+    plain_times = values.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if zone else values
+    written = (
+        plain_times.dt.to_string("%Y-%m-%dT%H:%M:%S%.f").str.replace(r"(\.\d*?)0+$", "${1}").str.replace(r"\.$", "")
+    )
+    return written + "+00:00" if zone else written
 
 
 def _short(given: pl.Series) -> NDArray[np.int64] | None:

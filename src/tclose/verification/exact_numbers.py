@@ -40,7 +40,7 @@ class Scaled:
             return Scaled(self.integers, places)
         factor = 10 ** (places - self.places)
         integers = self.integers
-        if integers.dtype == object or factor * int(np.abs(integers).max()) >= 2**62:
+        if integers.dtype == object or factor * max(int(np.abs(integers).max()), 1) >= 2**62:
             integers = integers.astype(object)
         return Scaled(integers * factor, places)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 
 import numpy as np
@@ -91,7 +92,8 @@ def _day(text: str) -> Fraction | None:
 def is_as_declared(span: Span, quasi: Quasi, limits: tuple[Fraction | None, Fraction | None]) -> bool:
     """Whether its ends are what step, bottom and top of the schema allow.
 
-    Ends beyond bottom and top are only said to be beyond; the others are multiples of the step, or bottom and top.
+    Ends beyond bottom and top are only said to be beyond; the others are multiples of the step, or where something
+    ends: at bottom and top, at the declared range, or with the calendar of the years 1 to 9999.
 
     Examples
     --------
@@ -103,13 +105,21 @@ def is_as_declared(span: Span, quasi: Quasi, limits: tuple[Fraction | None, Frac
     if (span.below is not None and span.below != bottom) or (span.above is not None and span.above != top):
         return False
     for end, is_low in ((span.low, True), (span.high, False)):
-        if end is None or end in (bottom, top):
+        if end is None or end in (bottom, top, *_outermost(quasi)):
             continue
         if (bottom is not None and end < bottom) or (top is not None and end > top):
             return False
         if quasi.step is not None and not _is_snapped(end, quasi, is_low):
             return False
     return True
+
+
+def _outermost(quasi: Quasi) -> tuple[Fraction, ...]:
+    """The ends of the declared range, and for dates of the calendar."""
+    if quasi.kind != "date":
+        return tuple(fraction_of(limit) for limit in quasi.range or ())
+    days = (*(quasi.range or ()), date.min, date.max)
+    return tuple(Fraction(day.toordinal() - date(1970, 1, 1).toordinal()) for day in days)
 
 
 def _is_snapped(end: Fraction, quasi: Quasi, is_low: bool) -> bool:
