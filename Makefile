@@ -1,12 +1,13 @@
 # make demo   sets up and anonymizes a hospital table of 20,000 rows
 # make test   sets up and runs everything CI runs
+# make bounds runs every kernel with its indices checked; part of make test
 # make check  the everyday one: lint, types, import contract, tests and doctests
 
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup system demo test check lint types contract bench peers clean
+.PHONY: setup system demo test bounds check lint types contract bench peers clean
 
 setup: $(STAMP)
 
@@ -28,9 +29,14 @@ demo: setup
 
 test: setup system lint types contract
 	$(BIN)/pytest -n 2 --dist worksteal
+	$(MAKE) bounds
+
+# Kernels compiled so that they check every index, into a cache of their own.
+bounds: setup
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.venv/numba-bounds $(BIN)/pytest -m bounds tests/bounds
 
 check: setup lint types contract
-	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not bounds"
 
 lint: setup
 	$(BIN)/ruff check --quiet .
