@@ -102,8 +102,7 @@ def _many_sensitive(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
     n = _size(can, 120)
     frame, schema = _table(can, {"a": _drawn(n, 30), "b": _drawn(n, 3, 2).astype(str)}, 2, None)
     names = [f"s{place}" for place in range(70)]
-    one = {"distance": "ordered", "t": 0.6}
-    sensitive: dict[str, Any] = {name: one for name in names}
+    sensitive: dict[str, Any] = {name: {"distance": "ordered", "t": 0.6} for name in names}
     frame = frame.with_columns(pl.Series(name, _drawn(n, 3, place)) for place, name in enumerate(names))
     return frame, Schema.from_dict(schema.as_dict() | {"sensitive": sensitive})
 

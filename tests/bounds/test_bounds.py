@@ -55,6 +55,15 @@ def test_methods(name: str, case: Case) -> None:
         pytest.skip(str(error))
 
 
+@pytest.mark.parametrize("variant", ["k-first", "merge"])
+@pytest.mark.parametrize("case", BRANCHES, ids=lambda case: str(case.name))
+def test_variants_of_microaggregation(variant: str, case: Case) -> None:
+    method = find("microaggregation", {"variant": variant})
+    if reason := why_not(method, case):
+        pytest.skip(reason)
+    check_method(method, case)
+
+
 @pytest.mark.parametrize("effort", ["fast", "best"])
 def test_tight_on_a_class_of_very_many_rows(effort: str) -> None:
     """More rows than are lined up exactly, hardly any of which can be cut off."""
@@ -76,7 +85,7 @@ def test_evaluation() -> None:
         warnings.simplefilter("ignore")
         release = tclose.anonymize(frame, schema, seed=1, allow_single_class=True)
         tclose.utility(frame, release, seed=1)
-        tclose.attack(frame, release, seed=1)
+        tclose.attack(frame, schema, release, population=frame, seed=1)
 
 
 def test_every_kernel_ran() -> None:

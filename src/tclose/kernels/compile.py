@@ -17,8 +17,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def _stamp() -> tuple[tuple[str, int, int], ...]:
     package = Path(__file__).parent.parent
     files = sorted([*package.glob("kernels/*.py"), *package.glob("**/*_loops.py")])
-    checked = (("bounds are checked", int(bool(numba.config.BOUNDSCHECK)), 0),)  # other machine code, of the same source
-    return checked + tuple(
+    checked = bool(getattr(numba.config, "BOUNDSCHECK", None))  # that is other machine code, of the same source
+    return ("bounds are checked", int(checked), 0), *(
         (file.relative_to(package).as_posix(), file.stat().st_mtime_ns, file.stat().st_size) for file in files
     )
 

@@ -206,10 +206,10 @@ class Piece:
         from tclose.kernels.soft import Gauge
 
         n_values, n_attributes = self.task.soft.n_values, len(self.requirement.attributes)
-        gauges = (
+        gauge, other = (
             Gauge(np.zeros(n_values + 1, np.int64), np.zeros(n_values + 1), np.zeros(n_attributes)) for _ in range(2)
         )
-        return Tools(scratch_of(self.requirement), *gauges, self.halt)
+        return Tools(scratch_of(self.requirement), gauge, other, self.halt)
 
     def _cuts(self, n: int) -> Cuts:
         from tclose.algorithms.tight.cutting_loops import Cuts
