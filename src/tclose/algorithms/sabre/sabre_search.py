@@ -156,16 +156,18 @@ def _plans(table: EncodedTable, requirement: Requirement, options: Options, cont
         one = bucketize(Line(np.zeros(1, np.int64), 1), np.array([len(table)]), Fraction(1))
         yield SabrePlan(None, one, Fraction(1))
     with_t.sort(key=lambda place: attributes[place].domain.column != options.first)
-    for first in with_t if options.try_first else with_t[:1]:
+    for number, first in enumerate(with_t if options.try_first else with_t[:1]):
+        if number and control.stop:
+            return
         attribute = attributes[first]
         counts = np.bincount(table.codes[first], minlength=attribute.domain.size)
         t = left_of_t(attribute, counts)
         budgets = [t, *(budget for budget in GRID if budget < t)] if options.search_budget else [t]
-        found = [
-            bucketize(attribute.domain.form, counts, budget, options.bound)
-            for number, budget in enumerate(budgets)
-            if number == 0 or not control.stop
-        ]
+        found = [bucketize(attribute.domain.form, counts, budgets[0], options.bound)]
+        for budget in budgets[1:]:
+            if control.stop:
+                break
+            found.append(bucketize(attribute.domain.form, counts, budget, options.bound))
         for buckets in {each.of_code.tobytes(): each for each in found}.values():
             yield SabrePlan(first, buckets, t)
 

@@ -62,10 +62,11 @@ def merge(
             classes = _planted(table, classes)
         if watch is not None:
             watch.report(done=float(state[kernels.CLASS]) / len(classes.table))
-            if watch.stop and ((roots := _roots(classes)) > state[kernels.CLASS]).any():
-                settled = Partition.of(np.minimum(roots, state[kernels.CLASS])[labels]).labels
-                return merge(table, requirement, settled, None, LOOKS_AFTER_THE_END)[0], False
             if watch.stop:
+                roots = _roots(classes)
+                if (roots > state[kernels.CLASS]).any():
+                    settled = np.unique(np.minimum(roots, state[kernels.CLASS])[labels], return_inverse=True)[1]
+                    return merge(table, requirement, settled, None, LOOKS_AFTER_THE_END)[0], False
                 watch, looks_left = None, LOOKS_AFTER_THE_END
         elif looks_left is not None:
             looks_left -= 1

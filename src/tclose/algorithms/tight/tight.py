@@ -114,7 +114,7 @@ class _TightRun:
     @cached_property
     def softened(self) -> Softened:
         """What is asked, for searching."""
-        return soften(self.requirement)
+        return soften(self.requirement, self.control)
 
     def split(self, rng: np.random.Generator, pool: ThreadPoolExecutor) -> Labels:
         """Split the whole, with each slack, into ever smaller pieces, and every piece by itself."""
