@@ -112,7 +112,6 @@ def test_every_phase_looks_at_the_clock(variant: Any) -> None:
                 found = run(method, table, requirement, control)
             if control.left >= 0:
                 break
-            print(f"{name:18} {title:12.12} stop at {looks:4} after {control.after:4} calls {control.most:7}  {found.facts}")
             assert requirement.holds_in_all(table, found.labels), (title, looks)
             assert found.facts.get("stopped_early") or (found.labels == whole.labels).all(), (title, looks)
             assert control.after <= MOST_LOOKS, (title, looks)
