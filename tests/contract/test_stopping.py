@@ -1,4 +1,4 @@
-"""Every method comes back soon after it is told to, whatever phase it is in: counted in looks at the clock, not seconds.
+"""Every method comes back soon after it is told to, in every phase: counted in looks at the clock, not in seconds.
 
 Between two looks a kernel spends at most its budget, and what Python does is counted here: function calls.
 """

@@ -35,6 +35,7 @@ SLACKS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
 SAMPLE = 6000  # rows on which slacks are tried
 LARGEST, SMALLEST = 25_000, 4_000  # rows of a piece
 SECONDS_BETWEEN_LOOKS = 0.1  # at the clock, while kernels run
+SAMPLING = 0.2  # of the time allowed, at most, goes into finding slacks
 
 
 @dataclass(frozen=True)
@@ -98,10 +99,11 @@ class Tight:
             labels, least = run.search(run.split(rng, pool), rng, pool, before, (0.0, half))
             if start is not None and before <= least:
                 labels, _ = run.search(start.labels, rng, pool, before, (half, 1.0))
-        return Partition(labels, facts={"stopped_early": True} if control.stop else {})
+        stopped = control.stop or not run.sampled_in_time
+        return Partition(labels, facts={"stopped_early": True} if stopped else {})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _TightRun:
     """What all steps share."""
 
@@ -110,6 +112,8 @@ class _TightRun:
     effort: Effort
     control: Control
     halt: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(1, np.bool_))  # set when the time is over
+
+    sampled_in_time: bool = True
 
     @cached_property
     def softened(self) -> Softened:
@@ -141,16 +145,21 @@ class _TightRun:
         return min(tried, key=self.table.loss)
 
     def _find_slacks(self, softened: Softened, rng: np.random.Generator, pool: ThreadPoolExecutor) -> list[float]:
-        """The slacks that lose least on a sample, best first."""
+        """The slacks that lose least on a sample, best first; one alone where there is no time to try them all."""
         if all(attribute.t is None for attribute in self.requirement.attributes):
             return [0.0]
         rows = np.sort(rng.choice(len(self.table), min(SAMPLE, len(self.table)), replace=False))
+        allowed = self.control.seconds
+        sampling = Control(None if allowed is None else SAMPLING * allowed, whole=self.control)
         sample = Piece.of(self.table.take(rows), self.requirement, softened, len(rows), self.halt)
 
         def loss(slack: float) -> float:
-            return sample.table.loss(sample.split(slack, self.effort.mends, 0, self.control))
+            return sample.table.loss(sample.split(slack, self.effort.mends, 0, sampling))
 
-        losses = self._mapped(pool, loss, SLACKS)
+        losses = self._mapped(pool, loss, SLACKS, sampling)
+        if sampling.stop:
+            self.sampled_in_time, self.halt[0] = False, False
+            return [SLACKS[int(np.argmin(losses))]]
         return [SLACKS[place] for place in np.argsort(losses, kind="stable")[: self.effort.slacks]]
 
     def search(
@@ -191,7 +200,9 @@ class _TightRun:
 
         return _joined(labels, groups, self._mapped(pool, better, zip(groups, seeds, strict=True)))
 
-    def _mapped(self, pool: ThreadPoolExecutor, work: Callable[[Job], Result], jobs: Iterable[Job]) -> list[Result]:
+    def _mapped(
+        self, pool: ThreadPoolExecutor, work: Callable[[Job], Result], jobs: Iterable[Job], watch: Control | None = None
+    ) -> list[Result]:
         """The results in the order of the jobs, whichever thread finished first.
 
         How long a kernel takes over one class depends on more than its rows, so none is trusted to
@@ -200,7 +211,7 @@ class _TightRun:
         futures = [pool.submit(work, job) for job in jobs]
         try:
             while wait(futures, SECONDS_BETWEEN_LOOKS).not_done:
-                self.halt[0] |= self.control.stop
+                self.halt[0] |= (watch or self.control).stop
             return [future.result() for future in futures]
         except BaseException:
             self.halt[0] = True
