@@ -212,9 +212,10 @@ def _useless(
         watch = Control(SECONDS_TO_EXPLAIN, whole=control)
         return table.loss(algorithm.partition(lone, asked, rng=rng, control=watch).labels) > worst - 1e-9
 
-    if alone(()):
+    binding = ""
+    if not control.stop and alone(()):
         binding = f"k = {requirement.k}"
-    else:
+    elif not control.stop:
         names = [repr(one.domain.column) for one in requirement.attributes if not control.stop and alone((one,))]
         binding = ("the requirement on " + " and that on ".join(names)) if names else "all requirements together"
     found = "Only one class holding the whole table was found, which is useless."

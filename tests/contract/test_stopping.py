@@ -9,13 +9,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 import pytest
 
+import tclose
 from tclose.algorithms import REGISTRY, Algorithm, find, run_method
+from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.capable import is_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
@@ -89,6 +91,38 @@ def tables(method: Algorithm) -> Iterator[tuple[str, EncodedTable, Requirement]]
 
 def run(method: Algorithm, table: EncodedTable, requirement: Requirement, control: Control) -> Partition:
     return run_method(method, table, requirement, rng=np.random.default_rng(3), control=control)
+
+
+class OneClass:
+    """Finds nothing, and is then out of time."""
+
+    name: ClassVar[str] = "one-class"
+    capabilities: ClassVar[Capabilities] = Capabilities(summary="all rows are one class", paper="none")
+
+    def __init__(self) -> None:
+        self._runs = 0
+
+    def partition(
+        self,
+        table: EncodedTable,
+        requirement: Requirement,
+        *,
+        rng: np.random.Generator,
+        control: Control,
+        start: Partition | None = None,
+    ) -> Partition:
+        self._runs += 1
+        control.end()
+        return Partition(np.zeros(len(table), np.int64))
+
+
+def test_what_binds_is_not_looked_for_when_the_time_is_over() -> None:
+    """That once took up to 20 s for every attribute."""
+    frame, schema = tclose.datasets.hospital(60, seed=1)
+    method = OneClass()
+    with pytest.raises(tclose.InfeasibleError, match="There was no time to find out what binds"):
+        tclose.anonymize(frame, schema, method=method)
+    assert method._runs == 1
 
 
 VARIANTS: list[Any] = [

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba import extending
-from numba.core import types
+from numba.core import event, types
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -83,6 +84,22 @@ def _index_or_none(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
         return load()
     except Exception:
         return {}
+
+
+@contextmanager
+def compiling_told(tell: Callable[[], None]) -> Iterator[None]:
+    """Call `tell` whenever a kernel has to be compiled, which can take longer than all else; not if it is on disk."""
+
+    class Told(event.Listener):
+        def on_start(self, _event: Any) -> None:
+            tell()
+
+        def on_end(self, _event: Any) -> None:
+            pass
+
+    installed: Any = event.install_listener
+    with installed("numba:compile", Told()):
+        yield
 
 
 def _compiled(function: Function, **options: bool | str) -> Function:

@@ -303,6 +303,21 @@ def test_rows_are_halved_where_nothing_is_sensitive(n_rare: int) -> None:
     assert np.bincount(sides).tolist() == ([11, 10] if n_rare else [0] * 9 + [21])
 
 
+@pytest.mark.usefixtures("uncompiled")
+def test_halted_kernels_come_back_at_once() -> None:
+    """No axis is looked at, no cut is tried and no row is moved."""
+    piece, _ = wide_piece(60)
+    n, tools = len(piece.table), piece._tools()
+    members, sides, trial = np.arange(n), np.arange(n, dtype=np.int8) % 2, np.empty(n, np.int8)
+    lined_up = cutting.line_up(piece.task, members, n, sides)
+    assert cutting.find_cuts(piece.task, members, n, piece._cuts(n), piece.halt)[0] > 0
+    piece.halt[0] = True
+    assert cutting.find_cuts(piece.task, members, n, piece._cuts(n), piece.halt)[0] == 0
+    assert not cutting.mend(piece.task, members, n, sides.copy(), -1, n, 0.0, *lined_up, tools)
+    assert cutting.even_cut(piece.task, members, n, n, 0.0, piece._cuts(n), tools, sides, trial) == 0
+    assert len(classes_of(piece.split(0.0, 3, 0, Control()))) == 1
+
+
 class StopAfter(Control):
     """Ends a method at its i-th look."""
 
