@@ -80,14 +80,15 @@ def _equal_rows(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
 
 
 def _many_values(can: Capabilities, distance: str) -> tuple[pl.DataFrame, Schema]:
-    n = _size(can, 1000)
+    """Of methods for small tables a tenth of them is asked: a solver's program grows with the square."""
+    n, m = _size(can, 1000), 50 if can.small_only else 500
     ill: dict[str, Any] = {"distance": distance, "t": 0.4}
-    values = [f"v{value:03}" for value in range(500)]
+    values = [f"v{value:03}" for value in range(m)]
     if distance == "hierarchical":
-        ill["hierarchy"] = {f"n{tens:02}": values[10 * tens : 10 * tens + 10] for tens in range(50)}
+        ill["hierarchy"] = {f"n{tens:02}": values[10 * tens : 10 * tens + 10] for tens in range(m // 10)}
     if distance == "ordered":
         ill["order"] = values
-    columns = {"a": _drawn(n, 90), "b": _drawn(n, 4, 2).astype(str), "ill": [values[each % 500] for each in range(n)]}
+    columns = {"a": _drawn(n, 90), "b": _drawn(n, 4, 2).astype(str), "ill": [values[each % m] for each in range(n)]}
     return _table(can, columns, 2, ill)
 
 
