@@ -1,6 +1,8 @@
 # make demo      sets up what a user installs, and anonymizes a hospital table of 20,000 rows
 # make test      sets up and runs everything CI runs
 # make check     the everyday one: lint, types, import contract, tests and doctests
+# make bounds    runs every kernel with its indices checked; part of make test
+# make fuzz      random tables against a slow judge; SECONDS=600 if not said
 # make campaign  what takes long, by NAME; its counts are kept in benchmarks/campaigns
 
 PYTHON ?= python3
@@ -10,7 +12,7 @@ USED := .venv/.installed-for-use
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 TESTS := $(BIN)/pytest -n 2 --dist worksteal --durations 25
 
-.PHONY: setup system demo test check warm lint types contract bench peers campaign fuzz clean
+.PHONY: setup system demo test bounds check warm lint types contract bench peers campaign fuzz clean
 
 setup: $(STAMP)
 
@@ -37,9 +39,14 @@ demo: $(USED)
 
 test: setup system lint types contract warm
 	$(TESTS)
+	$(MAKE) bounds
+
+# Kernels compiled so that they check every index, into a cache of their own.
+bounds: setup
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.venv/numba-bounds $(BIN)/pytest -m bounds tests/bounds
 
 check: setup lint types contract warm
-	$(TESTS) -m "not slow"
+	$(TESTS) -m "not slow and not bounds"
 
 # Kernels are compiled once, before the workers start, and not in each of them.
 warm: setup

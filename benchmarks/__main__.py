@@ -30,6 +30,7 @@ from benchmarks import (
     stream,
     sweep,
     tight,
+    time_limits,
 )
 from benchmarks.papers import rebuild as papers
 from benchmarks.results import save, wait_for_quiet
@@ -54,6 +55,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "diversity": diversity.run,
     "exact": exact.run,
     "milp": milp.run,
+    "time_limits": time_limits.run,
     "stream": stream.run,
     "faults": faults.run,
     "papers": papers.run,

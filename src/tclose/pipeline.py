@@ -128,7 +128,7 @@ def anonymize(
     with _stage("verify", seconds, tell):
         measured = _verified(frame, schema, table, source)
     if measured.classes == 1 and loss > 0 and not allow_single_class:
-        raise explain_single_class(algorithm, table, requirement, partition)
+        raise explain_single_class(algorithm, table, requirement, partition, control)
     if loss > 0.5:
         warnings.warn(
             f"The release keeps its promise but loses {loss:.0%} of the information. Raise t, lower k, or use "

@@ -41,3 +41,11 @@ def test_codes_are_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
             found = codes.astype(np.int32)
             sorting.sort_codes(found, n)
             assert found.tolist() == [*sorted(codes[:n].tolist()), *codes[n:].tolist()]
+
+
+def test_keys_that_hardly_differ_are_sorted_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their range is too small to divide by."""
+    stop_compiling(monkeypatch)
+    order = np.full(4, -1, np.int64)
+    sorting.sort_roughly(np.array([5e-324, 0.0, 1e-310, 0.0]), order, 4)
+    assert sorted(order.tolist()) == [0, 1, 2, 3]

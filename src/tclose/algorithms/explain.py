@@ -17,9 +17,12 @@ SECONDS_TO_EXPLAIN = 20.0  # for each attribute by itself
 
 
 def explain_single_class(
-    algorithm: Algorithm, table: EncodedTable, requirement: Requirement, partition: Partition
+    algorithm: Algorithm, table: EncodedTable, requirement: Requirement, partition: Partition, control: Control
 ) -> InfeasibleError:
-    """Name what binds: the demands under which alone nothing better than a single class is found, or the time."""
+    """Name what binds: the demands under which alone nothing better than a single class is found, or the time.
+
+    What the method left of its time is all there is to find out.
+    """
     if partition.facts.get("stopped_early"):
         return InfeasibleError(
             "It was stopped before anything better than one class holding the whole table was found. Allow more time."
@@ -35,15 +38,19 @@ def explain_single_class(
         )
         asked = replace(requirement, attributes=attributes)
         rng = np.random.default_rng(0)
-        labels = algorithm.partition(lone, asked, rng=rng, control=Control(SECONDS_TO_EXPLAIN)).labels
-        return table.loss(labels) > worst - 1e-9
+        watch = Control(SECONDS_TO_EXPLAIN, whole=control)
+        return table.loss(algorithm.partition(lone, asked, rng=rng, control=watch).labels) > worst - 1e-9
 
-    if alone(()):
+    binding = ""
+    if not control.stop and alone(()):
         binding = f"k = {requirement.k}"
-    else:
-        names = [repr(one.domain.column) for one in requirement.attributes if alone((one,))]
+    elif not control.stop:
+        names = [repr(one.domain.column) for one in requirement.attributes if not control.stop and alone((one,))]
         binding = ("the requirement on " + " and that on ".join(names)) if names else "all requirements together"
-    return InfeasibleError(
-        f"Only one class holding the whole table was found, which is useless. What binds is {binding}. Loosen it, "
-        "or say that one class will do (--allow-single-class, allow_single_class=True)."
-    )
+    found = "Only one class holding the whole table was found, which is useless."
+    advice = "or say that one class will do (--allow-single-class, allow_single_class=True)."
+    if control.stop:
+        return InfeasibleError(
+            f"{found} There was no time to find out what binds: allow more, loosen a t or k, {advice}"
+        )
+    return InfeasibleError(f"{found} What binds is {binding}. Loosen it, {advice}")

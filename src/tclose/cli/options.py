@@ -126,9 +126,11 @@ def stopped_by_interrupt(then: str = "the best found so far is checked and relea
 
 @contextmanager
 def progress() -> Iterator[Any]:
-    """A bar on stderr that shows the stage, how much of it is done, and the loss so far."""
+    """A bar on stderr that shows the stage, how much of it is done, the loss so far, and when kernels are compiled."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from tclose.kernels import compile as kernels
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -138,4 +140,5 @@ def progress() -> Iterator[Any]:
             text = stage if loss is None else f"{stage} (loss {loss:.3f})"
             bar.update(task, description=text, total=1.0 if done is not None else None, completed=done or 0.0)
 
-        yield tell
+        with kernels.compiling_told(lambda: bar.update(task, description="compiling, the first time only")):
+            yield tell

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba import extending
-from numba.core import types
+from numba.core import event, types
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -17,7 +18,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def _stamp() -> tuple[tuple[str, int, int], ...]:
     package = Path(__file__).parent.parent
     files = sorted([*package.glob("kernels/*.py"), *package.glob("**/*_loops.py")])
-    return tuple((file.relative_to(package).as_posix(), file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+    checked = bool(getattr(numba.config, "BOUNDSCHECK", None))  # that is other machine code, of the same source
+    return ("bounds are checked", int(checked), 0), *(
+        (file.relative_to(package).as_posix(), file.stat().st_mtime_ns, file.stat().st_size) for file in files
+    )
 
 
 STAMP = _stamp()
@@ -80,6 +84,22 @@ def _index_or_none(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
         return load()
     except Exception:
         return {}
+
+
+@contextmanager
+def compiling_told(tell: Callable[[], None]) -> Iterator[None]:
+    """Call `tell` whenever a kernel has to be compiled, which can take longer than all else; not if it is on disk."""
+
+    class Told(event.Listener):
+        def on_start(self, _event: Any) -> None:
+            tell()
+
+        def on_end(self, _event: Any) -> None:
+            pass
+
+    installed: Any = event.install_listener
+    with installed("numba:compile", Told()):
+        yield
 
 
 def _compiled(function: Function, **options: bool | str) -> Function:

@@ -9,6 +9,7 @@ from tclose.kernels.compile import inner
 
 Integers = NDArray[np.int64]
 STEPS = 4096
+LEAST_RANGE = 1e-300  # a smaller one would make the scale infinite, and so steps that are none
 
 
 @inner
@@ -46,7 +47,7 @@ def sort_roughly(keys: NDArray[np.float64], order: Integers, n: int) -> None:
     low, high = keys[0], keys[0]
     for place in range(n):
         low, high = min(low, keys[place]), max(high, keys[place])
-    scale = (STEPS - 1) / (high - low) if high > low else 0.0
+    scale = (STEPS - 1) / (high - low) if high - low > LEAST_RANGE else 0.0
     starts = np.zeros(STEPS + 1, np.int64)
     for place in range(n):
         starts[int((keys[place] - low) * scale) + 1] += 1

@@ -110,7 +110,7 @@ def test_rounds_never_raise_the_sum() -> None:
     cells = ValueCells.of(table)
     space = ClusterSpace.of(table, cells)
     rng = np.random.default_rng(1)
-    centres = equisized._first_centres(space, 3, rng)
+    centres = equisized._first_centres(space, 3, rng, Control())
     before = np.inf
     for _ in range(8):
         squares = space.squares(centres)

@@ -120,7 +120,7 @@ def test_of_several_ways_the_least_loss_is_kept() -> None:
 
     table, requirement = encoded(*hospital(2000, seed=2))
     generous = replace(requirement, attributes=tuple(replace(a, t=Fraction(2, 5)) for a in requirement.attributes))
-    ways = _by_rank(table, generous)
+    ways = _by_rank(table, generous, Control())
     assert len(ways) > 2
     losses = []
     for way in ways:

@@ -88,7 +88,8 @@ def test_the_budget_grid_is_absolute() -> None:
     tried = []
     for t in (Fraction("0.12"), Fraction("0.3")):
         attribute = replace(requirement.attributes[0], t=t)
-        plans = search._plans(table, replace(requirement, attributes=(attribute,)), search.Options(search_budget=True))
+        asked, options = replace(requirement, attributes=(attribute,)), search.Options(search_budget=True)
+        plans = search._plans(table, asked, options, Control())
         tried.append([plan.buckets.of_code.tobytes() for plan in plans])
         assert tried[-1][0] == bucketize(attribute.domain.form, attribute.reference, t).of_code.tobytes()
     below = [code for code in tried[0] if code != tried[0][0]]
@@ -144,7 +145,7 @@ def test_the_bound_is_the_callers() -> None:
     }
     table, requirement = encoded(pl.DataFrame({"age": range(18), "ill": ills}), Schema.from_dict(keys))
     bounds: tuple[Bound, ...] = ("printed", "largest")
-    plans = [next(search._plans(table, requirement, search.Options(bound=bound))) for bound in bounds]
+    plans = [next(search._plans(table, requirement, search.Options(bound=bound), Control())) for bound in bounds]
     assert [len(plan.buckets) for plan in plans] == [2, 1]
 
 

@@ -147,6 +147,31 @@ def test_when_the_time_is_over_the_classes_not_yet_settled_are_one(monkeypatch: 
     assert merged.tolist() == np.minimum(labels, 3).tolist()
 
 
+@pytest.mark.parametrize("t", ["0", "0.05", "0.2"])
+def test_out_of_time_it_ends_after_few_steps(t: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nearly every class has to be merged, which takes a step each."""
+    from tclose.algorithms.shared import merge_loops as kernels
+
+    monkeypatch.setattr("tclose.algorithms.shared.merge.BUDGET", 1)
+    table, requirement = some_census(600)
+    asked = replace(requirement, attributes=(replace(requirement.attributes[0], t=Fraction(t)),))
+    n_steps, advance = 0, kernels.advance
+
+    def counted(*given: Any) -> int:
+        nonlocal n_steps
+        n_steps += 1
+        return advance(*given)
+
+    monkeypatch.setattr(kernels, "advance", counted)
+    control = Control()
+    control.end()
+    merged, complete = merge(table, asked, np.arange(600) // 3, control)
+    assert not complete
+    assert n_steps <= 8
+    for label in range(merged.max() + 1):
+        assert asked.holds([codes[merged == label] for codes in table.codes])
+
+
 def test_nothing_is_left_out_where_one_class_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tclose.algorithms.shared.merge.BUDGET", 1)
     table, requirement = some_census(60)

@@ -154,7 +154,7 @@ class Searched:
         n = len(self.members)
         n_changed = moving.search(
             self.piece.task, self.classes, self.paths, 0, n, reach, swaps, self.clock, self.marks, self.members,
-            self.tools.scratch,
+            self.tools,
         )  # fmt: skip
         self.clock += n
         return n_changed

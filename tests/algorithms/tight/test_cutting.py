@@ -53,7 +53,7 @@ def wide_piece(n: int = 400) -> tuple[Piece, oracle.Rows]:
 
 
 def check_cuts(piece: Piece, rows: oracle.Rows, members: NDArray[np.int64], cuts: cutting.Cuts) -> None:
-    n_cuts, total = cutting.find_cuts(piece.task, members, len(members), cuts)
+    n_cuts, total = cutting.find_cuts(piece.task, members, len(members), cuts, piece.halt)
     assert total == pytest.approx(rows.cost(members.tolist()))
     expected = oracle.cuts(rows, members.tolist())
     found = {(int(axis), int(place)): saved for (axis, place, _), saved in zip(cuts.where, cuts.saved[:n_cuts])}  # noqa: B905
@@ -284,6 +284,38 @@ def test_values_are_halved() -> None:
             assert min(np.abs(left - right).max() for left, right in halves) <= 1
             n_found += 1
     assert n_found > 10
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("n_rare", [0, 1, 3])
+def test_rows_are_halved_where_nothing_is_sensitive(n_rare: int) -> None:
+    """No cut has k rows on both sides. Compiled, this once read and wrote past the rows."""
+    town = ["x"] * n_rare + ["y"] * (21 - n_rare)
+    schema = Schema.from_dict({"k": 5, "quasi": {"town": {"kind": "categorical"}}})
+    table = encode(read(pl.DataFrame({"town": town})), schema)
+    requirement = Requirement.of(schema, table)
+    piece = piece_of(table, requirement)
+    n, sides = len(table), np.full(len(table), 9, np.int8)
+    saved = cutting.even_cut(
+        piece.task, np.arange(n), n, n, 0.0, piece._cuts(n), piece._tools(), sides, np.empty(n, np.int8)
+    )
+    assert saved == (11 if n_rare else 0)  # one half has every rare row, and the other 11 rows lose nothing any more
+    assert np.bincount(sides).tolist() == ([11, 10] if n_rare else [0] * 9 + [21])
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_halted_kernels_come_back_at_once() -> None:
+    """No axis is looked at, no cut is tried and no row is moved."""
+    piece, _ = wide_piece(60)
+    n, tools = len(piece.table), piece._tools()
+    members, sides, trial = np.arange(n), np.arange(n, dtype=np.int8) % 2, np.empty(n, np.int8)
+    lined_up = cutting.line_up(piece.task, members, n, sides)
+    assert cutting.find_cuts(piece.task, members, n, piece._cuts(n), piece.halt)[0] > 0
+    piece.halt[0] = True
+    assert cutting.find_cuts(piece.task, members, n, piece._cuts(n), piece.halt)[0] == 0
+    assert not cutting.mend(piece.task, members, n, sides.copy(), -1, n, 0.0, *lined_up, tools)
+    assert cutting.even_cut(piece.task, members, n, n, 0.0, piece._cuts(n), tools, sides, trial) == 0
+    assert len(classes_of(piece.split(0.0, 3, 0, Control()))) == 1
 
 
 class StopAfter(Control):

@@ -74,6 +74,21 @@ def test_every_class_meets_what_is_asked() -> None:
     assert n_classes > 120
 
 
+@pytest.mark.parametrize("rare", [0.25, 0.0003])
+def test_many_equal_rows_and_nothing_sensitive(rare: float) -> None:
+    """Classes of a thousand rows and more that no cut divides; this once ended the process."""
+    rng = np.random.default_rng(1)
+    shares = [rare, 0.5 - rare, 0.25, 0.25]
+    combination = rng.permutation(np.repeat(np.arange(4), (np.array(shares) * 8000).round().astype(int)))
+    frame = pl.DataFrame({"a": combination // 2, "b": combination % 2}).cast(pl.String)
+    quasi = {name: {"kind": "categorical"} for name in frame.columns}
+    table, requirement = prepare(frame, Schema.from_dict({"k": 5, "quasi": quasi}))
+    partition = run(method("balanced"), table, requirement)
+    check(table, requirement, partition)
+    n_rare = int((combination == 0).sum())
+    assert table.loss(partition.labels) * len(table) <= (0 if n_rare >= 5 else 5 * 0.5)  # rare rows and a few others
+
+
 def test_several_pieces_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tclose.algorithms.tight.tight.SMALLEST", 150)
     monkeypatch.setattr("tclose.algorithms.tight.tight.LARGEST", 200)

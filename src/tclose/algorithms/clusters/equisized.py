@@ -75,7 +75,7 @@ def cluster(
     space = ClusterSpace.of(table, cells)
     centres = _centres(space, n_clusters, rng, watch)
     squares = space.squares(centres) if centres else np.full((len(cells), n_clusters), LEAST)
-    shares, _ = memberships(squares, space.rows, np.zeros(n_clusters))
+    shares, _ = memberships(squares, space.rows, np.zeros(n_clusters), watch)
     return crisp(shares, cells.rows)
 
 
@@ -104,11 +104,11 @@ def _centres(space: ClusterSpace, n_clusters: int, rng: np.random.Generator, wat
             rng.choice(len(space.rows), MOST_CELLS, p=space.rows / space.rows.sum()), return_counts=True
         )
         space = space.some(drawn, rows.astype(np.float64))
-    centres = _first_centres(space, n_clusters, rng)
+    centres = _first_centres(space, n_clusters, rng, watch)
     multipliers, before = np.zeros(n_clusters), np.inf
     for number in range(MOST_ROUNDS if centres else 0):
         squares = space.squares(centres)
-        shares, multipliers = memberships(squares, space.rows, multipliers)
+        shares, multipliers = memberships(squares, space.rows, multipliers, watch)
         weights = space.rows[:, None] * shares**2
         total = float((weights * squares).sum())
         watch.report(done=(number + 1) / MOST_ROUNDS)
@@ -118,12 +118,14 @@ def _centres(space: ClusterSpace, n_clusters: int, rng: np.random.Generator, wat
     return centres
 
 
-def _first_centres(space: ClusterSpace, n_clusters: int, rng: np.random.Generator) -> tuple[Floats, ...]:
-    """Cells drawn one by one, those far from all drawn before more likely (k-means++)."""
+def _first_centres(space: ClusterSpace, n_clusters: int, rng: np.random.Generator, watch: Watch) -> tuple[Floats, ...]:
+    """Cells drawn one by one, those far from all drawn before more likely (k-means++); none if the time is over."""
     chosen = np.zeros((len(space.rows), n_clusters))
     likely = space.rows
     nearest = np.full(len(space.rows), np.inf)
     for number in range(n_clusters):
+        if watch.stop:
+            return ()
         drawn = rng.choice(len(likely), p=likely / likely.sum())
         chosen[drawn, number] = 1.0
         one = space.means(chosen[:, number : number + 1])
@@ -132,11 +134,14 @@ def _first_centres(space: ClusterSpace, n_clusters: int, rng: np.random.Generato
     return space.means(chosen)
 
 
-def memberships(squares: Floats, rows: Floats, multipliers: Floats) -> tuple[Floats, Floats]:
+def memberships(
+    squares: Floats, rows: Floats, multipliers: Floats, watch: Watch | None = None
+) -> tuple[Floats, Floats]:
     """The best memberships for these distances, and the clusters' multipliers; `multipliers` are a first guess.
 
     For given b, a is where the memberships of a row sum to 1. The dual is concave in b, with the
-    missing sizes n / c - sum u as its slope; a step that does not raise it is halved.
+    missing sizes n / c - sum u as its slope; a step that does not raise it is halved. When the
+    time is over, those found so far will do.
     """
     sizes = np.full(squares.shape[1], rows.sum() / squares.shape[1])
     inverse = 0.5 / squares
@@ -144,7 +149,7 @@ def memberships(squares: Floats, rows: Floats, multipliers: Floats) -> tuple[Flo
     for _ in range(MOST_STEPS):
         shares, dual = now
         missing = sizes - rows @ shares
-        if np.abs(missing).max() <= EXACT * sizes[0]:
+        if np.abs(missing).max() <= EXACT * sizes[0] or (watch is not None and watch.stop):
             break
         active = np.where(shares > 0, inverse, 0.0)
         drawn = active / active.sum(axis=1)[:, None] * rows[:, None]

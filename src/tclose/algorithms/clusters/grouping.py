@@ -40,6 +40,7 @@ def partition(
             complete = False
             break
         groups = ways[number](replace(stage, end=_between(stage, 0.3)))
+        complete &= not control.stop
         taking = replace(stage, begin=_between(stage, 0.3), end=_between(stage, 0.6))
         labels, seeds = take_out(table, groups.owners, groups.sizes, seed, taking)
         labels, is_whole = merge(table, requirement, labels, replace(stage, begin=_between(stage, 0.6)))

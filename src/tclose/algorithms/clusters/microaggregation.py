@@ -93,7 +93,7 @@ class Microaggregation:
         """Form classes anew."""
         requirement.check_whole(table)
         if self.variant == "t-first":
-            ways = _by_rank(table, requirement)
+            ways = _by_rank(table, requirement, control)
             return partition(ways, table, requirement, rng, control, take_farthest)
         take_out = TakeSwapping(requirement, self.within) if self.variant == "k-first" else take_farthest
         return partition([_nearest(table, requirement)], table, requirement, rng, control, take_out)
@@ -108,14 +108,14 @@ def _nearest(table: EncodedTable, requirement: Requirement) -> Way:
     return lambda stage: Groups(np.zeros(n, np.int32), sizes)
 
 
-def _by_rank(table: EncodedTable, requirement: Requirement) -> list[Way]:
+def _by_rank(table: EncodedTable, requirement: Requirement, control: Control) -> list[Way]:
     """Groups by one attribute, by two, and so on, as long as there are no more groups than half of the rows.
 
     The attribute that asks for most groups comes first. At least k are made by the last.
     """
     n, k = len(table), requirement.k
     asked = [
-        (place, groups_asked(attribute, np.bincount(table.codes[place], minlength=attribute.domain.size)))
+        (place, groups_asked(attribute, np.bincount(table.codes[place], minlength=attribute.domain.size), control))
         for place, attribute in enumerate(requirement.attributes)
         if attribute.t is not None and not attribute.domain.is_joint
     ]

@@ -62,7 +62,7 @@ class PCA:
 
         def groups(stage: Stage) -> Groups:
             cells = ValueCells.of(table)
-            along = first_component(table, cells)[cells.of_row]
+            along = first_component(table, cells, stage)[cells.of_row]
             order = np.lexsort((rng.random(len(table)), along))
             n_groups = adjusted(len(table), requirement.k)
             return Groups.of(in_order(order, n_groups), len(table) // n_groups)

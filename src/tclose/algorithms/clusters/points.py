@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.control import Watch
 from tclose.distances import Form, Line, Tree
 from tclose.table.encode import Domain, EncodedTable
 
@@ -132,8 +133,8 @@ def _heights(tree: Tree) -> Integers:
     return heights
 
 
-def first_component(table: EncodedTable, cells: ValueCells) -> Floats:
-    """The first principal component of each cell.
+def first_component(table: EncodedTable, cells: ValueCells, watch: Watch | None = None) -> Floats:
+    """The first principal component of each cell; all 0 if the time is over before it is known.
 
     Its sign is that which makes its largest coefficient positive. Of more than `MOST_COLUMNS`
     columns those of largest variance count.
@@ -154,6 +155,8 @@ def first_component(table: EncodedTable, cells: ValueCells) -> Floats:
     size = len(kept) + 1
     products = np.zeros(size * size)
     for left, first in pieces:
+        if watch is not None and watch.stop:
+            return np.zeros(len(cells))
         for right, second in pieces:
             products += np.bincount(number[left] * size + number[right], shares * first * second, minlength=size * size)
     covariance = products.reshape(size, size)[:-1, :-1] - np.outer(mean[kept], mean[kept])

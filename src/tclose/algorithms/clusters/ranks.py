@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.clusters.groups import in_order
+from tclose.algorithms.control import Watch
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.algorithms.shared.buckets import join_values
 from tclose.distances import Form, Line, Transport, Tree
@@ -94,15 +95,18 @@ def _apart(form: Tree | Transport, values: Integers) -> float:
     return float(form.weights[np.setxor1d(*ways)].sum() / form.denominator)
 
 
-def groups_asked(attribute: Attribute, counts: Integers) -> int:
-    """The fewest groups, by doubling and then halving the step, with which a class is surely close; 1 if none are."""
+def groups_asked(attribute: Attribute, counts: Integers, watch: Watch | None = None) -> int:
+    """The fewest groups, by doubling and then halving the step, with which a class is surely close; 1 if none are.
+
+    When the time is over, every number is taken to do.
+    """
     form = attribute.domain.form
     assert attribute.t is not None
     t = float(attribute.t)
     most = min(int(counts.sum()) // 2, MOST_GROUPS)
 
     def close(n_groups: int) -> bool:
-        return far_at_most(form, counts, n_groups) <= t + 1e-12
+        return (watch is not None and watch.stop) or far_at_most(form, counts, n_groups) <= t + 1e-12
 
     high = 1
     while high < most and not close(high):

@@ -42,7 +42,7 @@ class TakeSwapping:
         from tclose.algorithms.clusters import swapping_loops as kernels
         from tclose.kernels.soft import Gauge
 
-        softened = soften(decidable(self.requirement))
+        softened = soften(decidable(self.requirement), watch)
         soft, cells = softened.soft, ValueCells.of(table)
         values = np.zeros((len(table), len(table.codes)), np.int32)
         for place, (of_code, codes) in enumerate(zip(softened.values, table.codes, strict=True)):

@@ -16,6 +16,10 @@ from tclose.kernels.compile import inner, kernel
 
 DONE, PAUSED, FULL, STUCK = 0, 1, 2, 3
 LINE, TREE = 0, 1
+# What `state` holds between calls: the fragments with cells, the next sweep of the turn under way (NO_TURN: none is),
+# the fragments without cells, the best cut of the turn so far, and from ABOVE on which attributes exceed their target.
+N_FRAGMENTS, TURN, N_EMPTY, BEST_NUMBER, BEST_AXIS, BEST_CUT, ABOVE = range(7)
+NO_TURN = -2
 # Columns of the table of attributes: its form, values, where its numbers and its paths begin, and how long a path is.
 FORM, SIZE, DATA, PATH, DEPTH = range(5)
 NEAR = 1e-12  # of sums of shares; what is decided by them is decided once more in integers
@@ -65,6 +69,18 @@ class Sides(NamedTuple):
     beyond: Places  # at [cell]: the box of it and all cells after it
     leaves: Places  # at [attribute]: the places that occur
     n_leaves: Integers
+    best: Floats  # at [0]: Psi after the best cut of the turn under way
+
+
+@inner
+def sweep_cost(ground: FragmentGround, sides: Sides, n_cells: int, width: int) -> int:
+    """About how many cells a sweep visits, counting the leaves that each cut looks at in a tree."""
+    looked = 0
+    for attribute in range(len(ground.table)):
+        looked += 1
+        if ground.table[attribute, FORM] == TREE:
+            looked += sides.n_leaves[attribute] * ground.table[attribute, DEPTH] // 8
+    return 10 * (n_cells + width) * looked
 
 
 @inner
@@ -370,57 +386,66 @@ def split(
 ) -> int:
     """FIND-FRAGMENTATION: make the cut that leaves least Psi, until all bounds are within their targets.
 
-    `state` holds the number of fragments with cells, the attributes above their target, bit by bit,
-    and the number of fragments without cells, which cost nothing and are never cut. It ends when
-    all are within (DONE), when there is no room (FULL) or nothing left to cut (STUCK), and when
-    the budget of cells visited is spent (PAUSED). Of several cuts the first is taken.
+    Fragments without cells cost nothing and are never cut. It ends when all are within (DONE), when
+    there is no room (FULL) or nothing left to cut (STUCK), and when the budget of cells visited is
+    spent (PAUSED), also within the turn that looks for a cut. Of several cuts the first is taken.
     """
     n_attributes = len(ground.table)
     totals = np.zeros(n_attributes)
-    if state[0] == 0:
-        state[0], state[1] = 1, -1
+    first_number, first_axis = 0, 0
+    if state[N_FRAGMENTS] == 0:
+        state[N_FRAGMENTS], state[TURN], state[ABOVE:] = 1, NO_TURN, -1
         measure(cells, ground, fragments, 0, strict, sides)
     while budget > 0:
-        n = state[0]
-        psi, above = 0.0, 0
+        n = state[N_FRAGMENTS]
+        psi, n_above, changed = 0.0, 0, False
         for attribute in range(n_attributes):
             totals[attribute] = 0.0
             for number in range(n):
                 totals[attribute] += fragments.bounds[number, attribute]
-            if totals[attribute] > targets[attribute] + NEAR:
+            above = totals[attribute] > targets[attribute] + NEAR
+            if above:
                 psi += weights[attribute] * (totals[attribute] - targets[attribute])
-                above |= 1 << attribute
-        if above == 0:
-            return DONE
-        if n == len(fragments.ranges):
-            return FULL
-        if above != state[1]:
-            state[1] = above
+                n_above += 1
+            changed = changed or state[ABOVE + attribute] != above
+        if state[TURN] == NO_TURN:
+            if n_above == 0:
+                return DONE
+            if n == len(fragments.ranges):
+                return FULL
+            if changed:
+                for attribute in range(n_attributes):
+                    state[ABOVE + attribute] = totals[attribute] > targets[attribute] + NEAR
+                for number in range(n):
+                    for axis in range(n_attributes):
+                        if fragments.sums[number, axis] < np.inf:
+                            fragments.sums[number, axis] = -np.inf
+            promise = np.inf
             for number in range(n):
                 for axis in range(n_attributes):
-                    if fragments.sums[number, axis] < np.inf:
-                        fragments.sums[number, axis] = -np.inf
-        best, best_number, best_axis, best_cut = np.inf, -1, -1, -1
-        first_number, first_axis, promise = 0, 0, np.inf
-        for number in range(n):
-            for axis in range(n_attributes):
-                if fragments.sums[number, axis] < promise:
-                    first_number, first_axis, promise = number, axis, fragments.sums[number, axis]
-        if promise == np.inf:
-            return STUCK
-        budget -= n * n_attributes
-        for turn in range(-1, n * n_attributes):
+                    if fragments.sums[number, axis] < promise:
+                        first_number, first_axis, promise = number, axis, fragments.sums[number, axis]
+            if promise == np.inf:
+                return STUCK
+            budget -= n * n_attributes
+            state[TURN], state[BEST_NUMBER], sides.best[0] = -1, -1, np.inf
+        while state[TURN] < n * n_attributes:
+            turn = state[TURN]
+            state[TURN] += 1
             number, axis = (turn // n_attributes, turn % n_attributes) if turn >= 0 else (first_number, first_axis)
-            if not can_leave_less(fragments, number, axis, totals, targets, weights, psi, best - NEAR):
+            if not can_leave_less(fragments, number, axis, totals, targets, weights, psi, sides.best[0] - NEAR):
                 continue
             found, cut = sweep(cells, ground, fragments, number, axis, totals, targets, weights, strict, sides)
             width = fragments.boxes[number, n_attributes + axis] - fragments.boxes[number, axis]
-            budget -= 10 * (fragments.ranges[number, 1] - fragments.ranges[number, 0] + width)
-            if found < best:
-                best, best_number, best_axis, best_cut = found, number, axis, cut
+            budget -= sweep_cost(ground, sides, fragments.ranges[number, 1] - fragments.ranges[number, 0], width)
+            if found < sides.best[0]:
+                sides.best[0], state[BEST_NUMBER], state[BEST_AXIS], state[BEST_CUT] = found, number, axis, cut
+            if budget <= 0 and state[TURN] < n * n_attributes:
+                return PAUSED
+        state[TURN], best_number = NO_TURN, state[BEST_NUMBER]
         if best_number < 0:
             continue
-        part(cells, fragments, best_number, n, best_axis, best_cut, taken)
+        part(cells, fragments, best_number, n, state[BEST_AXIS], state[BEST_CUT], taken)
         if fragments.ranges[best_number, 0] == fragments.ranges[best_number, 1]:  # nothing on its left
             copy(fragments.boxes, best_number, fragments.boxes, n)
             fragments.ranges[best_number, 1] = fragments.ranges[n, 1]
@@ -428,7 +453,7 @@ def split(
         measure(cells, ground, fragments, best_number, strict, sides)
         if fragments.ranges[n, 0] < fragments.ranges[n, 1]:
             measure(cells, ground, fragments, n, strict, sides)
-            state[0] = n + 1
+            state[N_FRAGMENTS] = n + 1
         else:
-            state[2] += 1
+            state[N_EMPTY] += 1
     return PAUSED

@@ -64,7 +64,8 @@ class FragmentsSearch:
         if found is None:
             self.complete &= not self.control.stop
             return np.inf
-        sizes = class_sizes(Shares.of(found), self.requirement.k, slack)
+        sizes = class_sizes(Shares.of(found), self.requirement.k, slack, self.control)
+        self.complete &= not self.control.stop
         plan = sha256(found.of_cell.tobytes() + sizes.kinds.tobytes()).digest()
         if plan not in self.known:
             asks_more = slack > 1 or any(attribute.l is not None for attribute in self.requirement.attributes)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.control import Watch
 from tclose.algorithms.fragments.space import OnLine, OnTree
 from tclose.algorithms.fragments.split import Fragmentation
 from tclose.algorithms.shared.class_sizes import ClassSizes
@@ -15,6 +16,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 ANCHORS = 64  # positions that the values of a line are moved to, at most
 MARGIN = 1e-9  # more than rounding can hide
+AT_A_TIME = 2 * 10**9  # products between two looks at the clock, about 0.2 s
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,21 +163,31 @@ def _on_tree(scale: OnTree, attribute: int, fragmentation: Fragmentation) -> tup
     return works, far[:, used], weights[used], 0.0
 
 
-def class_sizes(shares: Shares, k: int, slack: float = 1.0) -> ClassSizes:
+def class_sizes(shares: Shares, k: int, slack: float = 1.0, watch: Watch | None = None) -> ClassSizes:
     """Part the table again and again, while all parts have k rows and stay within `slack` times their limits.
 
     Three numbers of classes to aim at are tried, and the one kept that gives most: as many as k
     allows, the power of two below that, so that all parts are halves, and as many as can have the
-    table's very shares.
+    table's very shares. When the time is over, parts stay as they are.
     """
     n = int(shares.counts.sum())
     most = max(n // k, 1)
     alike = int(np.gcd.reduce(shares.counts))
     tried = {most, 1 << most.bit_length() - 1, max(alike // -(-k * alike // n), 1)}
-    return max((_parted(shares, k, slack, n_classes) for n_classes in sorted(tried)), key=len)
+    return max((_parted(shares, k, slack, n_classes, watch) for n_classes in sorted(tried)), key=len)
 
 
-def _parted(shares: Shares, k: int, slack: float, n_classes: int) -> ClassSizes:
+def _hold(shares: Shares, sizes: Integers, slack: float, watch: Watch | None) -> NDArray[np.bool_]:
+    """Whether classes are within their limits, in pieces; those not looked at in time are not."""
+    held, piece = np.zeros(len(sizes), np.bool_), max(AT_A_TIME // max(shares.far.size, 1), 1)
+    for start in range(0, len(sizes), piece):
+        if watch is not None and watch.stop:
+            break
+        held[start : start + piece] = shares.hold(sizes[start : start + piece], slack)
+    return held
+
+
+def _parted(shares: Shares, k: int, slack: float, n_classes: int, watch: Watch | None) -> ClassSizes:
     """Part for so many classes; what would not be within its limits stays together.
 
     Of a part for m classes the left takes m' / m of every fragment, rounded so that also of all
@@ -190,7 +202,7 @@ def _parted(shares: Shares, k: int, slack: float, n_classes: int) -> ClassSizes:
         right = waiting - left
         good = (parts > 1) & (left.sum(axis=1) >= k) & (right.sum(axis=1) >= k)
         for side in (left, right):
-            good[good] = shares.hold(side[good], slack)
+            good[good] = _hold(shares, side[good], slack, watch)
         leaves.append(waiting[~good])
         waiting = np.concatenate([left[good], right[good]])
         parts = np.concatenate([lefts[good], (parts // 2)[good]])

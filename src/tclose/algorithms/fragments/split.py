@@ -176,9 +176,9 @@ class _Splitting:
         self.sides = kernels.Sides(
             np.zeros(2), np.zeros((2, n_attributes)), np.zeros((2, 2 * n_attributes), np.int32),
             np.zeros((2, n_attributes, nodes)), np.zeros((0 if strict else n_cells, 2 * n_attributes), np.int32),
-            np.zeros((n_attributes, leaves), np.int32), np.zeros(n_attributes, np.int64),
+            np.zeros((n_attributes, leaves), np.int32), np.zeros(n_attributes, np.int64), np.zeros(1),
         )  # fmt: skip
-        self.state, self.taken = np.zeros(3, np.int64), np.empty(n_cells, np.int32)
+        self.state, self.taken = np.zeros(kernels.ABOVE + n_attributes, np.int64), np.empty(n_cells, np.int32)
         self.fragments = kernels.FragmentArrays(
             np.zeros((ROOM, 2), np.int64),
             np.zeros((ROOM, 2 * n_attributes), np.int32),

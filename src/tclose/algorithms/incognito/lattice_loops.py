@@ -57,7 +57,7 @@ def check(
     codes: NDArray[np.int32], begins: Integers, groups: Integers, classes: Integers, first: int, budget: int,
     rules: Rules, scratch: Scratch, room: NDArray[np.int32],
 ) -> tuple[int, int]:  # fmt: skip
-    """Check classes from `first` on until one does not hold, or the budget of rows is spent.
+    """Check classes from `first` on until one does not hold, or the budget of rows, once an attribute, is spent.
 
     Rows of a group lie side by side in `codes`, from `begins[group]` on; the groups of a class do
     in `groups`, from `classes[class]` on. Returns the class to go on with and YES, or the one
@@ -74,7 +74,7 @@ def check(
         verdict = holds(room, 0, 0, size, -1, 0, size > 0, rules, scratch)
         if verdict != YES:
             return label, verdict
-        budget -= size
+        budget -= size * max(codes.shape[1], 1)
         if budget < 0:
             return label + 1, YES
     return len(classes) - 1, YES

@@ -43,12 +43,16 @@ class CountLimit:
     ratio: Fraction
 
 
-def count_limits(place: int, attribute: Attribute) -> list[CountLimit]:
-    """The limits of an attribute, one for each set of values looked at."""
+def count_limits(place: int, attribute: Attribute, stop: Callable[[], bool]) -> list[CountLimit]:
+    """The limits of an attribute, one for each set of values looked at; fewer where it was stopped."""
     assert attribute.t is not None
+    limits: list[CountLimit] = []
+    if stop():
+        return limits
     costs = exact_costs(attribute)
-    limits = []
     for inside in _sets(attribute):
+        if stop():
+            break
         share = largest_share(costs, attribute.reference, inside, attribute.t)
         if share < 1:
             limits.append(CountLimit(place, inside, share / (1 - share)))

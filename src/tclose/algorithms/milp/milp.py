@@ -149,7 +149,7 @@ def problem_of(types: RowTypes, requirement: Requirement, stop: Callable[[], boo
     if patterns is None:
         return None
     ts = tuple(attribute.t for attribute in attributes if attribute.t is not None)
-    limits = [limit for place, attribute in enumerate(attributes) for limit in count_limits(place, attribute)]
+    limits = [limit for place, attribute in enumerate(attributes) for limit in count_limits(place, attribute, stop)]
     return Problem(types, patterns, Asked(requirement.k, ts, grounds), limits)
 
 

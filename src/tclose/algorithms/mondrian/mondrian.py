@@ -79,7 +79,7 @@ class Mondrian:
                 work.state[work.kernels.VERDICT] = YES if close else NO
             control.report(done=work.share_done())
             if control.stop:
-                work.put_back(status)
+                work.put_back()
                 stopped = True
                 break
         return Partition(work.labels(), facts={"stopped_early": True} if stopped else {})
@@ -131,9 +131,11 @@ class _Work:
         )  # fmt: skip
         return status
 
-    def put_back(self, status: int) -> None:
-        """A class whose cut waits for a verdict stays as it is."""
-        if status == self.kernels.ASKED:
+    def put_back(self) -> None:
+        """A class whose cuts are being tried stays as it is."""
+        from tclose.kernels.closeness import ASK
+
+        if self.state[self.kernels.VERDICT] != ASK:
             top = self.state[self.kernels.N_STACK]
             self.stack[top] = self.state[self.kernels.START], self.state[self.kernels.STOP]
             self.state[self.kernels.N_STACK] += 1

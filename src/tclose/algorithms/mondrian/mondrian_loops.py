@@ -154,7 +154,7 @@ def advance(
             state[CANDIDATE] = 0
         start, stop = state[START], state[STOP]
         order, ends = axis_order(rows, start, stop, costs)
-        budget -= stop - start
+        budget -= (stop - start) * n_axes
         accepted = resumed and state[VERDICT] == YES
         state[VERDICT] = ASK
         while not accepted and state[CANDIDATE] < 2 * len(order):
@@ -162,10 +162,11 @@ def advance(
             cuts = median_cuts(rows, start, stop, axis, ends[0, axis], ends[1, axis], k, costs, room)
             second = state[CANDIDATE] % 2
             state[CANDIDATE] += 1
+            budget -= stop - start
             cut = cuts[1] if second else cuts[0]
             if cut < 0 or (second and cuts[0] == cuts[1]):
                 continue
-            budget -= 2 * (stop - start)
+            budget -= 2 * (stop - start) * len(rules.table)
             state[AXIS], state[CUT] = axis, cut
             verdict = YES
             for side in range(2):  # two calls with True and False would each be compiled
@@ -175,6 +176,9 @@ def advance(
             if verdict == ASK:
                 return ASKED
             accepted = verdict == YES
+            if not accepted and budget < 0:  # goes on from here as if the verdict had been asked for
+                state[VERDICT] = NO
+                return PAUSED
         if accepted:
             middle = divide(rows, index, start, stop, state[AXIS], state[CUT], room)
             for low, high in ((start, middle), (middle, stop)):

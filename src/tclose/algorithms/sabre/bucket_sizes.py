@@ -7,12 +7,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.control import Watch
 from tclose.algorithms.shared.buckets import Buckets
 from tclose.algorithms.shared.class_sizes import ClassSizes, halve
 
 
-def class_sizes(buckets: Buckets, t: Fraction, k: int) -> ClassSizes:
-    """Halve the table while both halves have k rows and stay within t by theorem 4.
+def class_sizes(buckets: Buckets, t: Fraction, k: int, watch: Watch | None = None) -> ClassSizes:
+    """Halve the table while both halves have k rows and stay within t by theorem 4, and while there is time.
 
     Examples
     --------
@@ -28,4 +29,4 @@ def class_sizes(buckets: Buckets, t: Fraction, k: int) -> ClassSizes:
     def holds(sizes: NDArray[np.int64]) -> bool:
         return bool(sizes.sum() >= k) and buckets.distance(sizes) <= slack
 
-    return halve(buckets.counts, holds)
+    return halve(buckets.counts, holds, watch)

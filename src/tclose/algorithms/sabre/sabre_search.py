@@ -110,7 +110,7 @@ def partition(
     """Algorithm SABRE; of several ways to try, the one of least loss."""
     requirement.check_whole(table)
     seed = int(rng.integers(2**63))
-    plans = list(_plans(table, requirement, options))
+    plans = list(_plans(table, requirement, options, control))
     best, least, complete = np.zeros(len(table), np.int64), np.inf, True
     for number, plan in enumerate(plans):
         if number and control.stop:
@@ -131,14 +131,15 @@ def _carry_out(
 ) -> tuple[Labels, bool]:
     """The class of each row, and whether nothing was left out for want of time."""
     owners = np.zeros(len(table), np.int32) if plan.first is None else plan.buckets.of_code[table.codes[plan.first]]
-    sizes = class_sizes(plan.buckets, plan.t, requirement.k)
+    sizes = class_sizes(plan.buckets, plan.t, requirement.k, stage)
+    in_time = not stage.stop
     if not any(_asks_more(attribute, place == plan.first) for place, attribute in enumerate(requirement.attributes)):
         labels, seeds = take_out(table, owners, sizes, seed, stage)
-        return labels, len(seeds) == len(sizes)
+        return labels, in_time and len(seeds) == len(sizes)
     middle = (stage.begin + stage.end) / 2
     labels, seeds = take_out(table, owners, sizes, seed, replace(stage, end=middle))
     labels, is_whole = merge(table, requirement, labels, replace(stage, begin=middle))
-    return labels, is_whole and len(seeds) == len(sizes)
+    return labels, in_time and is_whole and len(seeds) == len(sizes)
 
 
 def _asks_more(attribute: Attribute, is_first: bool) -> bool:
@@ -146,19 +147,25 @@ def _asks_more(attribute: Attribute, is_first: bool) -> bool:
     return attribute.l is not None or (attribute.t is not None and not is_first)
 
 
-def _plans(table: EncodedTable, requirement: Requirement, options: Options) -> Iterator[SabrePlan]:
-    """What to try."""
+def _plans(table: EncodedTable, requirement: Requirement, options: Options, control: Control) -> Iterator[SabrePlan]:
+    """What to try; when the time is over, no more than the first."""
     attributes = requirement.attributes
     with_t = [place for place, attribute in enumerate(attributes) if attribute.t is not None]
     if not with_t:
         one = bucketize(Line(np.zeros(1, np.int64), 1), np.array([len(table)]), Fraction(1))
         yield SabrePlan(None, one, Fraction(1))
     with_t.sort(key=lambda place: attributes[place].domain.column != options.first)
-    for first in with_t if options.try_first else with_t[:1]:
+    for number, first in enumerate(with_t if options.try_first else with_t[:1]):
+        if number and control.stop:
+            return
         attribute = attributes[first]
         counts = np.bincount(table.codes[first], minlength=attribute.domain.size)
         t = attribute.left_of_t(counts)
         budgets = [t, *(budget for budget in GRID if budget < t)] if options.search_budget else [t]
-        found = [bucketize(attribute.domain.form, counts, budget, options.bound) for budget in budgets]
+        found = [bucketize(attribute.domain.form, counts, budgets[0], options.bound)]
+        for budget in budgets[1:]:
+            if control.stop:
+                break
+            found.append(bucketize(attribute.domain.form, counts, budget, options.bound))
         for buckets in {each.of_code.tobytes(): each for each in found}.values():
             yield SabrePlan(first, buckets, t)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from tclose.algorithms.control import Watch
 
 Integers = NDArray[np.int64]
+SOON, LATE = 0.05, 0.2  # seconds: classes formed between two looks at the clock become more, or fewer
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +35,10 @@ class ClassSizes:
         return len(self.sequence)
 
 
-def halve(counts: Integers, holds: Callable[[Integers], bool]) -> ClassSizes:
+def halve(counts: Integers, holds: Callable[[Integers], bool], watch: Watch | None = None) -> ClassSizes:
     """Function ECSize: halve the table while both halves hold; `counts` are the rows of each bucket.
+
+    When the time is over, what is not yet halved stays whole.
 
     Halves are rounded half up for the first. So after d halvings a class has the whole part of
     N_i / 2^d rows of bucket i, or one more, and which of the two it is depends for all buckets
@@ -53,9 +57,10 @@ def halve(counts: Integers, holds: Callable[[Integers], bool]) -> ClassSizes:
     def leaves(sizes: Integers) -> NDArray[np.int32]:
         key = sizes.tobytes()
         if key not in known:
+            over = watch is not None and watch.stop
             first = (sizes + 1) // 2
             second = sizes - first
-            if second.any() and holds(first) and holds(second):
+            if not over and second.any() and holds(first) and holds(second):
                 known[key] = np.concatenate([leaves(first), leaves(second)])
             else:
                 known[key] = np.array([len(kinds)], np.int32)
@@ -73,6 +78,21 @@ def looks(sizes: ClassSizes, rows: int) -> list[tuple[int, int]]:
     return list(pairwise(np.unique([0, *cuts, len(ends)]).tolist()))
 
 
+def _pieces(sizes: ClassSizes, rows: int) -> Iterator[tuple[int, int]]:
+    """The same, but few classes at first, and fewer again if they take long: in many dimensions each asks for all rows.
+
+    It goes on when it is asked for more, and so knows how long the last took.
+    """
+    most = 1
+    for begin, end in looks(sizes, rows):
+        first = begin
+        while first < end:
+            last, began = min(first + most, end), time.monotonic()
+            yield first, last
+            seconds, first = time.monotonic() - began, last
+            most = 2 * most if seconds < SOON else max(most // 2, 1) if seconds > LATE else most
+
+
 def take_in_pieces(
     take_out: Callable[[int, int], None], sizes: ClassSizes, rows: int, labels: Integers, seeds: Integers, watch: Watch
 ) -> tuple[Integers, Integers]:
@@ -81,7 +101,7 @@ def take_in_pieces(
     When the time is over, the rows not yet taken, whose labels are -1, are one class, and there
     are fewer seeds than classes were asked for.
     """
-    for first, last in looks(sizes, rows):
+    for first, last in _pieces(sizes, rows):
         take_out(first, last)
         watch.report(done=last / len(sizes))
         if watch.stop and last < len(sizes) - 1:  # the last class takes all that is left anyway

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.control import Watch
 from tclose.algorithms.packing import LARGEST
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.algorithms.shared.buckets import join_values
@@ -89,14 +90,15 @@ class Softened:
     values: tuple[NDArray[np.int32], ...]
 
 
-def soften(requirement: Requirement) -> Softened:
-    """Lay the attributes side by side."""
+def soften(requirement: Requirement, watch: Watch | None = None) -> Softened:
+    """Lay the attributes side by side; when the time is over, the others as if all their values were one."""
     from tclose.kernels.soft import Soft
 
     edges, weights, shares, values = [np.zeros((0, 3), np.int64)], [np.zeros(0)], [np.zeros(0)], []
     n_values = 0
     for number, attribute in enumerate(requirement.attributes):
-        of_code, low, high, weight = _runs(attribute)
+        over = watch is not None and watch.stop
+        of_code, low, high, weight = _no_runs(attribute) if over else _runs(attribute)
         rows = np.bincount(of_code, weights=attribute.reference, minlength=int(of_code.max(initial=0)) + 1)
         below = np.concatenate([[0.0], np.cumsum(rows)]) / max(requirement.n, 1)
         if attribute.t is not None:
@@ -123,6 +125,12 @@ def _runs(attribute: Attribute) -> tuple[Integers, Integers, Integers, NDArray[n
         return _transport_runs(form, reference)
     assert isinstance(form, Tree)
     return _tree_runs(form, reference)
+
+
+def _no_runs(attribute: Attribute) -> tuple[Integers, Integers, Integers, NDArray[np.float64]]:
+    """One value, and no edges: nothing guides the search, and what is allowed is decided elsewhere."""
+    none = np.zeros(0, np.int64)
+    return np.zeros(attribute.domain.size, np.int64), none, none, np.zeros(0)
 
 
 def _transport_runs(form: Transport, reference: Integers) -> tuple[Integers, Integers, Integers, NDArray[np.float64]]:

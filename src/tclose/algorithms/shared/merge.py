@@ -18,16 +18,21 @@ if TYPE_CHECKING:
 
 Labels = NDArray[np.int64]
 BUDGET = 10_000_000  # row visits between two looks at the clock, about 0.1 s
+LOOKS_AFTER_THE_END = 3  # for the last class to grow step by step
 
 
-def merge(table: EncodedTable, requirement: Requirement, labels: Labels, watch: Watch | None) -> tuple[Labels, bool]:
+def merge(
+    table: EncodedTable, requirement: Requirement, labels: Labels, watch: Watch | None, looks_left: int | None = None
+) -> tuple[Labels, bool]:
     """Go through the classes; one that does not hold takes in the class whose union adds least to the cost.
 
     Any partition will do, also one with classes of fewer than k rows: at worst one class is left.
     A union is no farther from the table than the farther of its parts, and no less diverse
     than the less diverse, so what holds goes on holding. When the time is over, the classes not
     yet settled are taken together as one; the second result is whether there was no need to.
-    Without a watch the time is never over.
+    Where that one does not hold by itself, it grows step by step for a few looks at the clock, and
+    then by leaps. Without a watch the time is never over; but with a number of `looks_left` all
+    classes hold except perhaps the last one.
 
     Raises
     ------
@@ -41,7 +46,8 @@ def merge(table: EncodedTable, requirement: Requirement, labels: Labels, watch: 
     codes = np.empty((len(table), len(table.codes)), np.int32)
     for place, column in enumerate(table.codes):
         codes[:, place] = column[order]
-    classes, tally, state = _classes(table, labels), _tally(requirement), np.array([0, 0, ASK])
+    first = 0 if looks_left is None else int(labels.max())
+    classes, tally, state = _classes(table, labels), _tally(requirement), np.array([first, 0, ASK])
     rules, scratch, costs = rules_of(requirement), scratch_of(requirement), costs_of(table)
     weights = np.array([axis.weight for axis in table.axes])
     budget = BUDGET // pace_of(requirement)
@@ -54,16 +60,52 @@ def merge(table: EncodedTable, requirement: Requirement, labels: Labels, watch: 
             state[kernels.VERDICT] = YES if held else NO
         if 2 * classes.inside[1] < len(classes.along):
             classes = _planted(table, classes)
-        if watch is None:
-            continue
-        watch.report(done=float(state[kernels.CLASS]) / len(classes.table))
-        if watch.stop and ((roots := _roots(classes)) > state[kernels.CLASS]).any():
-            settled = np.minimum(roots, state[kernels.CLASS])
-            return merge(table, requirement, Partition.of(settled[labels]).labels, None)[0], False
+        if watch is not None:
+            watch.report(done=float(state[kernels.CLASS]) / len(classes.table))
+            if watch.stop:
+                roots = _roots(classes)
+                if (roots > state[kernels.CLASS]).any():
+                    settled = np.unique(np.minimum(roots, state[kernels.CLASS])[labels], return_inverse=True)[1]
+                    return merge(table, requirement, settled, None, LOOKS_AFTER_THE_END)[0], False
+                watch, looks_left = None, LOOKS_AFTER_THE_END
+        elif looks_left is not None:
+            looks_left -= 1
+            if looks_left < 0:
+                return _leap(table, requirement, _roots(classes)[labels], int(state[kernels.CLASS])), False
     if state[kernels.CLASS] < len(classes.table):  # what does not hold has taken in all rows
         requirement.check_whole(table)
         raise AssertionError("the kernels and the requirement disagree")
     return Partition.of(_roots(classes)[labels]).labels, True
+
+
+def _leap(table: EncodedTable, requirement: Requirement, labels: Labels, number: int) -> Labels:
+    """Join the nearest class to the one of this number, then the two nearest, four, eight, until it holds.
+
+    All other classes hold, and all do if there is none of this number. So it takes no more
+    verdicts than the number of classes has binary digits.
+    """
+    numbers, labels = np.unique(labels, return_inverse=True)
+    last = int(np.searchsorted(numbers, number))
+    if last == len(numbers) or numbers[last] != number:
+        return Partition.of(labels).labels
+    sizes, spans = np.bincount(labels), table.spans(labels, len(numbers))
+    own, union = np.zeros((2, len(numbers)))
+    for axis, (low, high) in zip(table.axes, spans, strict=True):
+        own += axis.weight * axis.cost(low, high)
+        union += axis.weight * axis.cost(np.minimum(low, low[last]), np.maximum(high, high[last]))
+    added = (sizes[last] + sizes) * union - sizes * own
+    added[last] = -np.inf
+    rank = np.empty(len(numbers), np.int64)
+    rank[np.argsort(added, kind="stable")] = np.arange(len(numbers))
+    taken = 1
+    while taken < len(numbers):
+        inside = np.flatnonzero(rank[labels] < taken)
+        if requirement.holds_in_all(table.take(inside), np.zeros(len(inside), np.int64)):
+            break
+        taken *= 2
+    else:
+        requirement.check_whole(table)
+    return Partition.of(np.where(rank < taken, last, np.arange(len(numbers)))[labels]).labels
 
 
 def _tally(requirement: Requirement) -> MergeTally:

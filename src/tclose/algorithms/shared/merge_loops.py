@@ -264,7 +264,7 @@ def advance(
             state[SIZE] = 0
         else:
             other, looked = nearest(classes, number, costs, weights)
-            budget -= 40 * looked
+            budget -= 8 * looked * max(len(weights), 5)
             if other < 0:
                 return DONE
             count(classes, other, codes, tally)

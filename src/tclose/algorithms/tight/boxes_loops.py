@@ -43,6 +43,7 @@ class Tools(NamedTuple):
     scratch: Scratch
     gauge: Gauge
     other: Gauge
+    halt: NDArray[np.bool_]  # one, for all threads: set from outside while kernels run, to have them come back at once
 
 
 @inner

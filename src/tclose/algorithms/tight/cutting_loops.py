@@ -72,8 +72,11 @@ def places_of(task: Task, members: Integers, n: int, axis: int, low: int, high: 
 
 
 @once
-def find_cuts(task: Task, members: Integers, n: int, cuts: Cuts) -> tuple[int, float]:
-    """All cuts with k rows on both sides, and what each saves; returns how many, and what the class costs."""
+def find_cuts(task: Task, members: Integers, n: int, cuts: Cuts, halt: NDArray[np.bool_]) -> tuple[int, float]:
+    """All cuts with k rows on both sides, and what each saves; returns how many, and what the class costs.
+
+    When `halt` is set, axes not yet looked at are left out.
+    """
     space, n_axes, k = task.space, task.n_axes, task.k
     rows, counts, places, lows, highs = space.rows, cuts.counts, cuts.found, cuts.lows, cuts.highs
     low, high = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32)
@@ -83,6 +86,8 @@ def find_cuts(task: Task, members: Integers, n: int, cuts: Cuts) -> tuple[int, f
         widen(space, members[each], first, last)
     total, n_cuts = n * box_loss(space, first, last), 0
     for axis in range(n_axes):
+        if halt[0]:
+            break
         if first[axis] == last[axis]:
             continue
         n_places = places_of(task, members, n, axis, first[axis], last[axis], cuts)
@@ -176,7 +181,7 @@ def mend(
     `heads` and `following` are what `line_up` found; `heads` goes along.
     The side that is farther off chooses its worst attribute; of each value of that attribute, the
     row that adds least to the other side's box may go. The one goes whose potentials, here and
-    there, promise most.
+    there, promise most. Halted, it gives up.
     """
     rows, soft, k, n_attributes = task.space.rows, task.soft, task.k, task.n_attributes
     gauge, other = tools.gauge, tools.other
@@ -185,6 +190,8 @@ def mend(
     tally(task, members, n, sides, counts, sizes)
     moved = np.zeros(n, np.bool_)
     for _ in range(n):
+        if tools.halt[0]:
+            return False
         over_left = measure(soft, counts[0], sizes[0], gauge) - limit(sizes[0], k, n_all, slack)
         over_right = measure(soft, counts[1], sizes[1], other) - limit(sizes[1], k, n_all, slack)
         if over_left <= 0 and over_right <= 0:
@@ -286,7 +293,7 @@ def best_cut(
     their limits ends the search; before it, some are mended, and count by what they then save.
     """
     rows, soft, key, order, room = task.space.rows, task.soft, cuts.key, cuts.order, cuts.room
-    n_cuts, total = find_cuts(task, members, n, cuts)
+    n_cuts, total = find_cuts(task, members, n, cuts, tools.halt)
     for each in range(n_cuts):
         key[each] = -cuts.saved[each]
     sort_by(key, order, room, n_cuts)
@@ -295,7 +302,7 @@ def best_cut(
     most = 1e-9
     for rank in range(min(n_cuts, n_checks)):
         cut = order[rank]
-        if cuts.saved[cut] <= most:
+        if cuts.saved[cut] <= most or tools.halt[0]:
             break
         axis, place = cuts.where[cut, 0], cuts.where[cut, 1]
         for each in range(n):
@@ -336,7 +343,8 @@ def even_cut(
     """The division of a large class that saves most of those that halve every value, into `sides`; returns that.
 
     For each axis, the rows of each value of the worst attribute are halved along it. So both sides
-    are about as close as the class is, and little remains to be mended.
+    are about as close as the class is, and little remains to be mended. Where nothing is
+    sensitive, all rows count as of one value.
     """
     space, n_axes, n_values, key, order = task.space, task.n_axes, task.soft.n_values, cuts.key, cuts.order
     counts, sizes = np.zeros((2, n_values), np.int64), np.zeros(2, np.int64)
@@ -345,19 +353,25 @@ def even_cut(
     for each in range(n):
         widen(space, members[each], low, high)
         trial[each] = 0
-    total = n * box_loss(space, low, high)
-    tally(task, members, n, trial, counts, sizes)
-    measure(task.soft, counts[0], n, tools.gauge)
-    column = n_axes + task.n_attributes + place_of_most(tools.gauge.ratios)
-    of_value, most = counts[0].copy(), 1e-9
+    total, column = n * box_loss(space, low, high), -1
+    of_value, most = np.full(max(n_values, 1), n, np.int64), 1e-9
+    if total <= most:
+        return 0.0
+    if task.n_attributes > 0:
+        tally(task, members, n, trial, counts, sizes)
+        measure(task.soft, counts[0], n, tools.gauge)
+        column = n_axes + task.n_attributes + place_of_most(tools.gauge.ratios)
+        of_value[:] = counts[0]
     for axis in range(n_axes):
+        if tools.halt[0]:
+            break
         for each in range(n):
             key[each] = space.rows[members[each], axis]
         sort_roughly(key, order, n)
-        seen = np.zeros(n_values, np.int64)
+        seen = np.zeros(len(of_value), np.int64)
         for rank in range(n):
             each = order[rank]
-            value = space.rows[members[each], column]
+            value = space.rows[members[each], column] if column >= 0 else 0
             trial[each] = 2 * seen[value] + value % 2 >= of_value[value]  # of an odd number, one side or the other
             seen[value] += 1
         tally(task, members, n, trial, counts, sizes)
@@ -396,11 +410,13 @@ def split(
     smallest: int, n_mends: int, cuts: Cuts, tools: Tools, sides: NDArray[np.int8], trial: NDArray[np.int8],
     budget: int,
 ) -> int:  # fmt: skip
-    """Divide the classes on the stack, stretches of `members`, until none can be or the budget is spent.
+    """Divide the classes on the stack, stretches of `members`, until none can be, the budget is spent or it is halted.
 
     Classes below `smallest` rows stay as they are.
     """
     while state[N_STACK] > 0:
+        if tools.halt[0]:
+            return PAUSED
         state[N_STACK] -= 1
         start, stop = stack[state[N_STACK], 0], stack[state[N_STACK], 1]
         n = stop - start

@@ -7,7 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.tight.boxes_loops import FAR, BoxSpace, Task, box_loss, holds, loss_beyond, loss_with, spans_of
+from tclose.algorithms.tight.boxes_loops import (
+    FAR,
+    BoxSpace,
+    Task,
+    Tools,
+    box_loss,
+    holds,
+    loss_beyond,
+    loss_with,
+    spans_of,
+)
 from tclose.kernels.closeness import Scratch
 from tclose.kernels.compile import inner, kernel, once
 from tclose.kernels.costs import span_cost
@@ -219,11 +229,11 @@ def try_swap(
     found: Integers,
     n: int,
     members: Integers,
-    scratch: Scratch,
+    tools: Tools,
 ) -> int:
     """Swap a row with one of another class where that saves most and both stay close; returns that class, or -1.
 
-    `low` and `high` are the box of its own class without it.
+    `low` and `high` are the box of its own class without it. Halted, it looks no further.
     """
     space, table, loss = task.space, classes.table, classes.loss
     own = classes.rows[row, CLASS]
@@ -243,8 +253,9 @@ def try_swap(
                 if gain > most and (
                     alike(task, row, other)
                     or (
-                        stays_close(task, classes, own, row, other, members, scratch)
-                        and stays_close(task, classes, number, other, row, members, scratch)
+                        not tools.halt[0]
+                        and stays_close(task, classes, own, row, other, members, tools.scratch)
+                        and stays_close(task, classes, number, other, row, members, tools.scratch)
                     )
                 ):
                     best, most = other, gain
@@ -260,11 +271,11 @@ def try_swap(
 @kernel
 def search(
     task: Task, classes: MovableClasses, paths: Paths, first: int, last: int, reach: int, swaps: bool, clock: int,
-    marks: Integers, members: Integers, scratch: Scratch,
+    marks: Integers, members: Integers, tools: Tools,
 ) -> int:  # fmt: skip
     """Look at the rows first to last - 1 of the first path, once; returns how many were moved or swapped.
 
-    A row is passed over if neither its class nor those around it changed since it was looked at.
+    A row is passed over if neither its class nor those around it changed since it was looked at. Halted, the rest is.
     """
     space, n_axes, table, rows = task.space, task.n_axes, classes.table, classes.rows
     low, high = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32)
@@ -272,6 +283,8 @@ def search(
     gains = np.empty(len(found), np.float64)
     n_changed = 0
     for place in range(first, last):
+        if tools.halt[0]:
+            break
         row = paths.orders[0, place]
         n, fresh = neighbours(classes, paths, row, reach, marks, found)
         if n == 0 or not fresh or table[rows[row, CLASS], SIZE] > LARGEST:
@@ -283,10 +296,10 @@ def search(
         lost = box_loss(space, low, high) if table[own, SIZE] > 1 else 0.0
         number = -1
         if table[own, SIZE] > task.k:
-            number = try_move(task, classes, row, lost, found, n, gains, members, scratch)
+            number = try_move(task, classes, row, lost, found, n, gains, members, tools.scratch)
         # Alone in its class, where `step` makes even one row lose, it leaves no box behind: others swap with it.
         if number < 0 and swaps and table[own, SIZE] > 1 and lost < classes.loss[own] - 1e-12:
-            number = try_swap(task, classes, row, low, high, found, n, members, scratch)
+            number = try_swap(task, classes, row, low, high, found, n, members, tools)
         if number >= 0:
             n_changed += 1
             for changed in (own, number):

@@ -74,15 +74,25 @@ class Piece:
         The same with what is asked of their classes.
     n_all
         The rows of the whole table.
+    halt
+        Kernels read it while they run: set it to have them come back at once, from any thread.
     """
 
     table: EncodedTable
     requirement: Requirement
     task: Task
     n_all: int
+    halt: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, table: EncodedTable, requirement: Requirement, softened: Softened, n_all: int) -> Piece:
+    def of(
+        cls,
+        table: EncodedTable,
+        requirement: Requirement,
+        softened: Softened,
+        n_all: int,
+        halt: NDArray[np.bool_] | None = None,
+    ) -> Piece:
         """Lay places, codes and the values of `softened` side by side."""
         from tclose.algorithms.tight.boxes_loops import BoxSpace, Task
 
@@ -94,7 +104,7 @@ class Piece:
         weights = np.array([axis.weight for axis in table.axes])
         space, rules = BoxSpace(rows, weights, costs_of(table)), rules_of(requirement)
         task = Task(space, len(weights), len(requirement.attributes), requirement.k, rules, softened.soft)
-        return cls(table, requirement, task, n_all)
+        return cls(table, requirement, task, n_all, np.zeros(1, np.bool_) if halt is None else halt)
 
     def split(self, slack: float, mends: int, smallest: int, control: Control) -> Labels:
         """Divide the rows, from one class down, where that saves most; classes below `smallest` stay whole."""
@@ -115,7 +125,7 @@ class Piece:
             task, members, stack, starts, state, self.n_all, slack, smallest, mends, cuts, tools, sides, trial,
             BUDGET // pace_of(self.requirement),
         ):  # fmt: skip
-            if control.stop:
+            if self._ends(control):
                 break
         begins = np.sort(np.concatenate([starts[: state[kernels.N_CLASSES]], stack[: state[kernels.N_STACK], 0]]))
         labels = np.empty(n, np.int64)
@@ -150,16 +160,16 @@ class Piece:
                 for first in range(0, n, step):
                     last = min(first + step, n)
                     n_changed += moving.search(
-                        self.task, classes, paths, first, last, 3, effort.swaps, clock, marks, members, tools.scratch
+                        self.task, classes, paths, first, last, 3, effort.swaps, clock, marks, members, tools
                     )
                     clock += step
-                    if control.stop:
+                    if self._ends(control):
                         return
                 if n_changed <= n // 2000:
                     return
 
         search(effort.passes)
-        if effort.rebuilds and not control.stop:
+        if effort.rebuilds and not self._ends(control):
             size = int(np.clip(8 * n // n_classes, 60, MOST_ON_PLOT))
             n_trials = int(effort.rebuilds * n * 80 / size) + 1
             plot, cuts = self._plot(size), self._cuts(size)
@@ -170,10 +180,14 @@ class Piece:
             for done in range(0, n_trials, piece):
                 count = min(piece, n_trials - done)
                 regrowing.rebuild(self.task, classes, paths, plot, count, tried, random, free, cuts, tools)
-                if control.stop:
+                if self._ends(control):
                     break
             search(effort.passes)
         return Partition.of(classes.rows[:, moving.CLASS]).labels
+
+    def _ends(self, control: Control) -> bool:
+        """Whether to come back: kernels that were halted are not begun again."""
+        return bool(self.halt[0]) or control.stop
 
     def _paths(self, n_paths: int, seed: int) -> moving.Paths:
         """Hilbert curves through the axes in several orders."""
@@ -192,10 +206,10 @@ class Piece:
         from tclose.kernels.soft import Gauge
 
         n_values, n_attributes = self.task.soft.n_values, len(self.requirement.attributes)
-        gauges = (
+        gauge, other = (
             Gauge(np.zeros(n_values + 1, np.int64), np.zeros(n_values + 1), np.zeros(n_attributes)) for _ in range(2)
         )
-        return Tools(scratch_of(self.requirement), *gauges)
+        return Tools(scratch_of(self.requirement), gauge, other, self.halt)
 
     def _cuts(self, n: int) -> Cuts:
         from tclose.algorithms.tight.cutting_loops import Cuts

@@ -19,7 +19,7 @@ from tclose.algorithms.tight.boxes_loops import (
     spans_of,
     widen,
 )
-from tclose.algorithms.tight.cutting_loops import N_CLASSES, N_STACK, Cuts, split
+from tclose.algorithms.tight.cutting_loops import DONE, N_CLASSES, N_STACK, Cuts, split
 from tclose.algorithms.tight.moving_loops import CHANGED, CLASS, HEAD, NEXT, SIZE, MovableClasses, Paths, put, refresh
 from tclose.kernels.closeness import Scratch
 from tclose.kernels.compile import kernel, once
@@ -195,7 +195,7 @@ def cut_up(task: Task, plot: Plot, n: int, state: Integers, cuts: Cuts, tools: T
     plot.stack[0, 0], plot.stack[0, 1] = 0, n
     state[N_STACK], state[N_CLASSES] = 1, 0
     n_mends = max(n // 150, 1)
-    split(
+    status = split(
         task,
         members[:n],
         plot.stack,
@@ -211,6 +211,8 @@ def cut_up(task: Task, plot: Plot, n: int, state: Integers, cuts: Cuts, tools: T
         plot.trial,
         2**40,
     )
+    if status != DONE:  # halted
+        return 0, np.inf
     n_parts, total = state[N_CLASSES], 0.0
     low, high = np.empty(task.n_axes, np.int32), np.empty(task.n_axes, np.int32)
     for part in range(n_parts):
@@ -283,6 +285,8 @@ def rebuild(
     room, state = np.empty(len(members), np.int64), np.zeros(2, np.int64)
     saved = 0.0
     for _ in range(n_trials):
+        if tools.halt[0]:
+            break
         n_chosen, n = pick(classes, paths, plot, 2 + draw(random, 6), chosen, random)
         if n_chosen == 0 or n < 2 * task.k:
             continue

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Literal, TypeVar
 
@@ -34,6 +34,8 @@ EFFORTS = {
 SLACKS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
 SAMPLE = 6000  # rows on which slacks are tried
 LARGEST, SMALLEST = 25_000, 4_000  # rows of a piece
+SECONDS_BETWEEN_LOOKS = 0.1  # at the clock, while kernels run
+SAMPLING = 0.2  # of the time allowed, at most, goes into finding slacks
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,11 @@ class Tight:
             labels, least = run.search(run.split(rng, pool), rng, pool, before, (0.0, half))
             if start is not None and before <= least:
                 labels, _ = run.search(start.labels, rng, pool, before, (half, 1.0))
-        return Partition(labels, facts={"stopped_early": True} if control.stop else {})
+        stopped = control.stop or not run.sampled_in_time
+        return Partition(labels, facts={"stopped_early": True} if stopped else {})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _TightRun:
     """What all steps share."""
 
@@ -108,11 +111,14 @@ class _TightRun:
     requirement: Requirement
     effort: Effort
     control: Control
+    halt: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(1, np.bool_))  # set when the time is over
+
+    sampled_in_time: bool = True
 
     @cached_property
     def softened(self) -> Softened:
         """What is asked, for searching."""
-        return soften(self.requirement)
+        return soften(self.requirement, self.control)
 
     def split(self, rng: np.random.Generator, pool: ThreadPoolExecutor) -> Labels:
         """Split the whole, with each slack, into ever smaller pieces, and every piece by itself."""
@@ -121,15 +127,17 @@ class _TightRun:
         smallest = int(np.clip(n // 8, SMALLEST, LARGEST))
         tried = [np.zeros(n, np.int64) for _ in slacks]
         for size in (*_stages(n, smallest), 0):
+            if self.control.stop:
+                break
 
             def split(job: tuple[float, NDArray[np.int64]], size: int = size) -> Labels:
                 slack, rows = job
-                piece = Piece.of(self.table.take(rows), self.requirement, softened, n)
+                piece = Piece.of(self.table.take(rows), self.requirement, softened, n, self.halt)
                 return piece.split(slack, self.effort.mends, size + 1, self.control)
 
             groups = [list(_members(labels)) for labels in tried]
             jobs = [(slack, rows) for slack, pieces in zip(slacks, groups, strict=True) for rows in pieces]
-            found = iter(_mapped(pool, split, jobs))
+            found = iter(self._mapped(pool, split, jobs))
             tried = [
                 _joined(labels, pieces, [next(found) for _ in pieces])
                 for labels, pieces in zip(tried, groups, strict=True)
@@ -137,16 +145,21 @@ class _TightRun:
         return min(tried, key=self.table.loss)
 
     def _find_slacks(self, softened: Softened, rng: np.random.Generator, pool: ThreadPoolExecutor) -> list[float]:
-        """The slacks that lose least on a sample, best first."""
+        """The slacks that lose least on a sample, best first; one alone where there is no time to try them all."""
         if all(attribute.t is None for attribute in self.requirement.attributes):
             return [0.0]
         rows = np.sort(rng.choice(len(self.table), min(SAMPLE, len(self.table)), replace=False))
-        sample = Piece.of(self.table.take(rows), self.requirement, softened, len(rows))
+        allowed = self.control.seconds
+        sampling = Control(None if allowed is None else SAMPLING * allowed, whole=self.control)
+        sample = Piece.of(self.table.take(rows), self.requirement, softened, len(rows), self.halt)
 
         def loss(slack: float) -> float:
-            return sample.table.loss(sample.split(slack, self.effort.mends, 0, self.control))
+            return sample.table.loss(sample.split(slack, self.effort.mends, 0, sampling))
 
-        losses = _mapped(pool, loss, SLACKS)
+        losses = self._mapped(pool, loss, SLACKS, sampling)
+        if sampling.stop:
+            self.sampled_in_time, self.halt[0] = False, False
+            return [SLACKS[int(np.argmin(losses))]]
         return [SLACKS[place] for place in np.argsort(losses, kind="stable")[: self.effort.slacks]]
 
     def search(
@@ -181,11 +194,28 @@ class _TightRun:
 
         def better(job: tuple[NDArray[np.int64], int]) -> Labels:
             rows, seed = job
-            piece = Piece.of(self.table.take(rows), self.requirement, softened, n)
+            piece = Piece.of(self.table.take(rows), self.requirement, softened, n, self.halt)
             own = np.unique(labels[rows], return_inverse=True)[1]
             return piece.improve(own, self.effort, int(seed), self.control)
 
-        return _joined(labels, groups, _mapped(pool, better, zip(groups, seeds, strict=True)))
+        return _joined(labels, groups, self._mapped(pool, better, zip(groups, seeds, strict=True)))
+
+    def _mapped(
+        self, pool: ThreadPoolExecutor, work: Callable[[Job], Result], jobs: Iterable[Job], watch: Control | None = None
+    ) -> list[Result]:
+        """The results in the order of the jobs, whichever thread finished first.
+
+        How long a kernel takes over one class depends on more than its rows, so none is trusted to
+        come back in time by itself: this thread watches the clock, and halts them all.
+        """
+        futures = [pool.submit(work, job) for job in jobs]
+        try:
+            while wait(futures, SECONDS_BETWEEN_LOOKS).not_done:
+                self.halt[0] |= (watch or self.control).stop
+            return [future.result() for future in futures]
+        except BaseException:
+            self.halt[0] = True
+            raise
 
     def _grouped(self, labels: Labels, rng: np.random.Generator, round_: int) -> list[NDArray[np.int64]]:
         """The rows of each piece, class by class, along a curve through their middles: as the search goes over them."""
@@ -208,11 +238,6 @@ def _stages(n: int, smallest: int) -> Iterator[int]:
     while n > smallest:
         n = max(n // 2, smallest)
         yield n
-
-
-def _mapped(pool: ThreadPoolExecutor, work: Callable[[Job], Result], jobs: Iterable[Job]) -> list[Result]:
-    """The results in the order of the jobs, whichever thread finished first."""
-    return list(pool.map(work, jobs))
 
 
 def _members(labels: Labels) -> Iterator[NDArray[np.int64]]:
