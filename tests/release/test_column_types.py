@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -46,7 +47,7 @@ def test_polars() -> None:
         pl.Int16, pl.Boolean, pl.Date, pl.Float64, pl.Int64,
     ]  # fmt: skip
     assert types["fine"] == pl.Decimal(20, 2)
-    assert types["town"] == pl.Enum(["a", "b"])
+    assert isinstance(types["town"], pl.Categorical)
     assert types["ill"] == pl.Enum(["x", "y"])  # what does not occur does not get out
 
 
@@ -100,3 +101,52 @@ def test_a_release_is_short_in_print_and_can_be_pickled(form: str) -> None:
     assert again.certificate.as_dict() == release.certificate.as_dict()
     assert type(again.table) is type(release.table)
     assert again.classes.tolist() == release.classes.tolist()
+
+
+def test_categories_keep_their_order_or_have_none() -> None:
+    sizes = pd.Categorical(["S", "S", "L", "L", "M", "M"] * 2, categories=["S", "M", "L", "never"], ordered=True)
+    towns = pd.Categorical(["x", "x", "z", "z", "y", "y"] * 2)
+    frame = pd.DataFrame({"size": sizes, "town": towns, "ill": list("ab") * 6})
+    schema: dict[str, Any] = {"k": 2, "quasi": {"size": {"kind": "categorical"}, "town": {"kind": "categorical"}},
+                              "sensitive": {"ill": {"distance": "equal", "t": 1}}}  # fmt: skip
+    table = tclose.anonymize(frame, schema, method="mondrian").table
+    assert table["size"].dtype == pd.CategoricalDtype(["S", "M", "L"], ordered=True)
+    assert (table["town"].dtype.ordered, sorted(table["town"].dtype.categories)) == (False, ["x", "y", "z"])
+    assert table["size"].max() == "L"
+
+
+def test_nullable_numbers_of_pandas_stay_what_they_are() -> None:
+    big = pd.DataFrame(
+        {
+            "id": pd.array([2**53 + 1] * 2 + [2**53 + 3] * 2 + [None] * 2, dtype="Int64"),
+            "yes": pd.array([True] * 2 + [False] * 2 + [None] * 2, dtype="boolean"),
+            "ill": list("xyxyxy"),
+        }
+    )
+    schema: dict[str, Any] = {"k": 2, "missing": "category",
+                              "quasi": {"id": {"kind": "numeric"}, "yes": {"kind": "categorical"}},
+                              "sensitive": {"ill": {"distance": "equal", "t": 1}}}  # fmt: skip
+    release = tclose.anonymize(big, schema, method="mondrian")
+    assert [str(release.aligned()[name].dtype) for name in ("id", "yes")] == ["Int64", "boolean"]
+    assert release.aligned()["id"].tolist()[0] == 2**53 + 1
+    assert tclose.verify(release.aligned(), schema, original=big).holds
+
+
+@pytest.mark.parametrize("cells", [["1e3", "2"], ["+5", " 1"], ["1e-05", "3e+16"], ["12.5", "1.50"]])
+def test_every_way_to_write_a_number_is_a_number_in_parquet(tmp_path: Path, cells: list[str]) -> None:
+    rows = "".join(f"1,{cell}\n" for cell in cells * 2)
+    (tmp_path / "table.csv").write_text(f"age,pay\n{rows}")
+    schema: dict[str, Any] = {"k": 2, "quasi": {"age": {"kind": "numeric"}},
+                              "sensitive": {"pay": {"distance": "ordered", "t": 1}}}  # fmt: skip
+    tclose.anonymize(tmp_path / "table.csv", schema).write(tmp_path / "release.parquet", keep_order=True)
+    written = pl.read_parquet(tmp_path / "release.parquet")["pay"]
+    assert written.dtype.is_numeric()
+    assert [Decimal(str(value)) for value in written] == [Decimal(cell.strip()) for cell in cells * 2]
+
+
+def test_a_decimal_comma_is_one_in_parquet_too(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("age;pay\n1;10,5\n1;2\n")
+    schema: dict[str, Any] = {"k": 2, "decimal": ",", "delimiter": ";", "quasi": {"age": {"kind": "numeric"}},
+                              "sensitive": {"pay": {"distance": "numeric", "t": 1}}}  # fmt: skip
+    tclose.anonymize(tmp_path / "table.csv", schema).write(tmp_path / "release.parquet", keep_order=True)
+    assert pl.read_parquet(tmp_path / "release.parquet")["pay"].to_list() == [10.5, 2.0]

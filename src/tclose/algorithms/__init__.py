@@ -136,6 +136,8 @@ def _checked(method: object) -> Algorithm:
             f"method must be a name or a method object, and this {type(method).__name__} has no "
             f"{' and no '.join(map(repr, lacking))}. See tclose.algorithms.Algorithm."
         )
+    if not isinstance(method.capabilities, Capabilities):
+        raise SchemaError(f"'{method.name}': its capabilities must be a tclose.algorithms.capabilities.Capabilities.")
     parameters_of(method)
     return method
 
@@ -175,6 +177,8 @@ def run_method(
     if start is not None and not requirement.holds_in_all(table, start.labels):
         start = None
     found = algorithm.partition(table, requirement, rng=rng, control=control, start=start)
+    if not isinstance(found, Partition) or len(found.labels) != len(table):
+        raise SchemaError(f"'{algorithm.name}' must return a Partition with a label for each of the {len(table)} rows.")
     return found if start is None else better_of(found, start, table)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 import polars as pl
 
+from tclose.schema.builders import plain
 from tclose.schema.schema import Schema
 from tclose.table.coded import as_text
 from tclose.table.reading import texts
-from tclose.table.source import Source
+from tclose.table.source import Categories, Source
 
 
 @dataclass(frozen=True)
@@ -20,33 +22,64 @@ class ColumnTypes:
     ----------
     numbers
         Sensitive columns that a text file held as text, though they are read as numbers.
+    decimal
+        Their decimal mark.
     categories
         Columns that were categories.
     """
 
     numbers: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
+    decimal: str = "."
+    categories: tuple[Categories, ...] = ()
 
     @classmethod
     def of(cls, source: Source, schema: Schema) -> ColumnTypes:
         """What a table says of its columns."""
         numbers = tuple(s.column for s in schema.sensitive if s.is_measured) if source.is_text else ()
         released = {name for name, role in schema.columns.items() if role not in ("identifier", "unit")}
-        return cls(numbers, tuple(name for name in source.categorical if name in released))
+        return cls(numbers, schema.decimal, tuple(each for each in source.categorical if each.column in released))
 
     def with_numbers(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Numbers in text as numbers, if every value of the column is one."""
-        found = {name: as_before(frame[name], pl.String(), "numeric", exact=False) for name in self.numbers}
-        return frame.with_columns(**found)
+        return frame.with_columns(_as_numbers(frame[name], self.decimal) for name in self.numbers)
 
     def given(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The frame as a dataframe: text as text, what was numbers or categories as such."""
-        kept = [name for name in self.categories if isinstance(frame.schema.get(name), pl.Enum)]
         told = as_text(self.with_numbers(frame))
-        return told.with_columns(frame[name] for name in kept)
+        kept = [each for each in self.categories if told.schema.get(each.column) == pl.String]
+        return told.with_columns(_as_categories(told[each.column], each.order) for each in kept)
 
 
-def as_before(column: pl.Series, original: pl.DataType, kind: str, *, exact: bool = True) -> pl.Series:
+def _as_categories(column: pl.Series, order: tuple[str, ...] | None) -> pl.Series:
+    """Categories, in the order they had if they had one, those that generalizing made last; none that no row has."""
+    if order is None:
+        own = pl.Categories.random("released", pl.UInt32)  # which nothing else is in: others are shared by all columns
+        return column.cast(pl.Categorical(own))
+    present = set(column.drop_nulls().unique().to_list())
+    ordered = [each for each in order if each in present]
+    return column.cast(pl.Enum([*ordered, *sorted(present - set(ordered))]))
+
+
+def _as_numbers(column: pl.Series, decimal: str) -> pl.Series:
+    """A column of text as the numbers it is read as, if a type holds them all exactly; else as it is."""
+    known = column.dtype.categories if isinstance(column.dtype, pl.Enum) else column.drop_nulls().unique()
+    if column.dtype not in (pl.String, pl.Enum) or not len(known):
+        return column
+    written = known.str.strip_chars().str.replace(",", ".", literal=True) if decimal == "," else known.str.strip_chars()
+    floats = written.cast(pl.Float64, strict=False)
+    if floats.null_count() or not floats.is_finite().all():
+        return column
+    exact = pl.Series([plain(Decimal(each)) for each in written], dtype=pl.String)
+    for typed in (exact.cast(pl.Int64, strict=False), floats):
+        if not typed.null_count() and (texts(typed) == exact).all():
+            places = column.to_physical() if isinstance(column.dtype, pl.Enum) else None
+            if places is not None:
+                return typed.gather(places).alias(column.name)
+            return column.replace_strict(known, typed, return_dtype=typed.dtype)
+    return column
+
+
+def as_before(column: pl.Series, original: pl.DataType, kind: str) -> pl.Series:
     """A column of text in the type its original had, if every text is just such a value; else as it is.
 
     Parameters
@@ -57,8 +90,6 @@ def as_before(column: pl.Series, original: pl.DataType, kind: str, *, exact: boo
         The type of the column it was made of; where that was text, `kind` says what it was read as.
     kind
         Of the quasi-identifier.
-    exact
-        Whether the text must be how the value is written, or may be any way to write it.
 
     Examples
     --------
@@ -72,7 +103,7 @@ def as_before(column: pl.Series, original: pl.DataType, kind: str, *, exact: boo
         return column
     for target in _targets(original, kind):
         typed = _typed(known, target)
-        if typed is not None and (not exact or (texts(typed) == known).all()):
+        if typed is not None and (texts(typed) == known).all():
             if isinstance(column.dtype, pl.Enum):
                 return typed.gather(column.to_physical()).alias(column.name)
             return column.replace_strict(known, typed, return_dtype=typed.dtype)
@@ -101,7 +132,4 @@ def _typed(known: pl.Series, target: pl.DataType) -> pl.Series | None:
     if not known.str.contains(r"^-?\d+(\.\d+)?$").all():
         return None
     typed = known.cast(target, strict=False)
-    if typed.null_count():
-        return None
-    plain = known.str.replace(r"(\.\d*?)0+$", "${1}").str.replace(r"\.$", "").str.replace(r"^(-?)0+(\d)", "${1}${2}")
-    return typed if (texts(typed) == plain.str.replace("^-0$", "0")).all() else None
+    return None if typed.null_count() else typed

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,39 @@ from tclose.table.guarding import check_names, guarded
 
 Result = TypeVar("Result")
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
+
+
+class Categories(NamedTuple):
+    """A column of categories.
+
+    Attributes
+    ----------
+    column
+        Its name.
+    order
+        All of them in their order; None if they have none.
+    """
+
+    column: str
+    order: tuple[str, ...] | None
+
+    @classmethod
+    def in_polars(cls, frame: pl.DataFrame) -> tuple[Categories, ...]:
+        """An Enum has an order, other categories have none."""
+        return tuple(
+            cls(name, tuple(kind.categories.to_list()) if isinstance(kind, pl.Enum) else None)
+            for name, kind in frame.schema.items()
+            if kind in (pl.Categorical, pl.Enum)
+        )
+
+    @classmethod
+    def in_pandas(cls, table: Any) -> tuple[Categories, ...]:
+        """As pandas has them, whose order polars does not take over."""
+        return tuple(
+            cls(name, tuple(map(str, kind.categories)) if kind.ordered else None)
+            for name, kind in table.dtypes.items()
+            if hasattr(kind, "categories")
+        )
 
 
 @dataclass(frozen=True)
@@ -45,7 +78,7 @@ class Source:
     is_text
         Whether it comes from a text file, where every column is text.
     categorical
-        The columns whose type is that of categories.
+        What is known of the columns whose type is that of categories.
     """
 
     names: tuple[str, ...]
@@ -55,7 +88,7 @@ class Source:
     digest: Callable[[], str] = field(repr=False)
     numbering: tuple[str, int] = ("row", 0)
     is_text: bool = False
-    categorical: tuple[str, ...] = ()
+    categorical: tuple[Categories, ...] = ()
 
     @classmethod
     def of(cls, frame: pl.DataFrame, restore: Callable[[pl.DataFrame], Any] | None = None) -> Source:
@@ -63,7 +96,7 @@ class Source:
         digest = partial(_stream_digest, frame)
         return cls(
             tuple(frame.columns), len(frame), frame.get_column, restore or _as_it_is, digest,
-            categorical=_categorical(frame.schema),
+            categorical=Categories.in_polars(frame),
         )  # fmt: skip
 
     @property
@@ -128,7 +161,8 @@ def _converted(table: Any) -> Source | None:
     if isinstance(wrapped, nw.DataFrame):
         library = wrapped.implementation
         check_names(wrapped.columns)
-        return Source.of(_all_columns(wrapped), _ToLibrary(str(library.value)))
+        source = Source.of(_all_columns(wrapped), _ToLibrary(str(library.value)))
+        return replace(source, categorical=Categories.in_pandas(table)) if library.is_pandas() else source
     if hasattr(table, "__arrow_c_stream__"):
         arrow = type(table).__module__.startswith("pyarrow")
         return Source.of(pl.DataFrame(table), pl.DataFrame.to_arrow if arrow else None)
@@ -165,19 +199,23 @@ class _ToLibrary:
         import narwhals as nw
 
         native = nw.from_arrow(frame, backend=cast(Any, self.library)).to_native()
-        return _with_whole_numbers(native, frame) if self.library == "pandas" else native
+        return _with_nullable_types(native, frame) if self.library == "pandas" else native
 
 
-def _with_whole_numbers(native: Any, frame: pl.DataFrame) -> Any:
-    """A pandas frame whose whole numbers with missing ones among them stay whole: doubles would change large ones."""
-    lacking = [name for name, kind in frame.schema.items() if kind.is_integer() and frame[name].null_count()]
+def _with_nullable_types(native: Any, frame: pl.DataFrame) -> Any:
+    """A pandas frame whose whole numbers and booleans stay such beside missing ones, not doubles or objects."""
+    lacking = [name for name in frame.columns if frame[name].null_count()]
+    lacking = [name for name in lacking if frame[name].dtype.is_integer() or frame[name].dtype == pl.Boolean]
     if not lacking:
         return native
-    from pandas.arrays import IntegerArray
+    from pandas.arrays import BooleanArray, IntegerArray
 
     for name in lacking:
-        column = frame[name]
-        native[name] = IntegerArray(column.fill_null(0).to_numpy().copy(), column.is_null().to_numpy().copy())
+        column, missing = frame[name], frame[name].is_null().to_numpy().copy()
+        if column.dtype == pl.Boolean:
+            native[name] = BooleanArray(column.fill_null(False).to_numpy().copy(), missing)
+        else:
+            native[name] = IntegerArray(column.fill_null(0).to_numpy().copy(), missing)
     return native
 
 
@@ -231,8 +269,7 @@ def _read_parquet(path: Path) -> Source:
     problem = f"'{path.name}' is not a readable Parquet file"
     before = _state(path)
     table = guarded(problem, lambda: pl.scan_parquet(path, hive_partitioning=False, glob=False))
-    schema = guarded(problem, table.collect_schema)
-    names = tuple(schema.names())
+    names = guarded(problem, lambda: tuple(table.collect_schema().names()))
     n_rows = guarded(problem, lambda: int(table.select(pl.len()).collect().item()))
 
     def column(name: str) -> pl.Series:
@@ -242,11 +279,7 @@ def _read_parquet(path: Path) -> Source:
             if _state(path) != before:
                 raise TableError(f"'{path.name}' was changed while it was read. Leave it alone, and start again.")
 
-    return Source(names, n_rows, column, _as_it_is, partial(file_digest, path), categorical=_categorical(schema))
-
-
-def _categorical(schema: pl.Schema) -> tuple[str, ...]:
-    return tuple(name for name, kind in schema.items() if kind in (pl.Categorical, pl.Enum))
+    return Source(names, n_rows, column, _as_it_is, partial(file_digest, path))
 
 
 def _state(path: Path) -> tuple[int, int, int]:

@@ -6,7 +6,7 @@ import logging
 import math
 import time as clock
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.algorithms import Algorithm, better_of
+from tclose.algorithms import Algorithm, better_of, parameters_of
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
@@ -263,9 +263,8 @@ def label(algorithm: Algorithm) -> str:
     >>> label(Tight()), label(Tight("fast"))
     ('tight', 'tight effort=fast')
     """
-    told = [
-        f"{field.name}={value}"
-        for field in fields(algorithm)  # type: ignore[arg-type]
-        if (value := getattr(algorithm, field.name)) != field.default or field.default is MISSING
-    ]
+    usual: dict[str, Any] = (
+        {field.name: field.default for field in fields(algorithm)} if is_dataclass(algorithm) else {}
+    )
+    told = [f"{name}={value}" for name, value in parameters_of(algorithm).items() if value != usual.get(name, MISSING)]
     return " ".join([algorithm.name, *told])
