@@ -17,7 +17,7 @@ from tclose.algorithms import REGISTRY, find
 from tclose.algorithms.capable import is_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
-from tclose.evaluation.attacks.attack import Exposure
+from tclose.evaluation.attacks.attack import AttackResults
 from tclose.evaluation.attacks.definetti import Guesses, definetti
 from tclose.evaluation.attacks.minimality import Minimality, minimality
 from tclose.evaluation.attacks.shown_boxes import shown_classes
@@ -48,7 +48,7 @@ def run(console: Console) -> dict[str, Any]:
 
 def _exposed(console: Console, table: Table) -> dict[str, Any]:
     schema = table.schema(T)
-    found: dict[str, Exposure] = {"before": tclose.attack(table.frame, schema).before}
+    found: dict[str, AttackResults] = {"before": tclose.attack(table.frame, schema).before}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tclose.HighLossWarning)
         for name in _capable(schema):
@@ -60,7 +60,7 @@ def _exposed(console: Console, table: Table) -> dict[str, Any]:
     return {"table": table.name, "found": {name: each.as_dict() for name, each in found.items()}}
 
 
-def _figures(exposure: Exposure) -> list[str]:
+def _figures(exposure: AttackResults) -> list[str]:
     (skewness,), (similarity,) = exposure.skewness.values(), exposure.similarity.values()
     (guesses,) = exposure.definetti.values()
     return [

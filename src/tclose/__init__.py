@@ -66,19 +66,6 @@ _HOMES = {
         *("SchemaError", "SizeError", "TableError", "TcloseError", "VerificationError"),
     ),
     "algorithms": ("methods",),
-    "algorithms.clusters.clusters": ("Clusters",),
-    "algorithms.clusters.microaggregation": ("Microaggregation",),
-    "algorithms.clusters.pca": ("PCA",),
-    "algorithms.exact.exact": ("Exact",),
-    "algorithms.fragments.fragments": ("Fragments",),
-    "algorithms.fragments.fragments_strict": ("FragmentsStrict",),
-    "algorithms.incognito.incognito": ("Incognito",),
-    "algorithms.k_approx.k_approx": ("KApprox",),
-    "algorithms.milp.milp": ("Milp",),
-    "algorithms.mondrian.mondrian": ("Mondrian",),
-    "algorithms.sabre.sabre": ("SabreAK", "SabreKNN"),
-    "algorithms.tight.tight": ("Tight",),
-    "algorithms.two_diversity.two_diversity": ("TwoDiversity",),
     "evaluation.attacks.attack": ("attack", "Attacks"),
     "evaluation.choosing.compare": ("compare", "Comparison"),
     "evaluation.choosing.gap": ("gap",),
@@ -101,8 +88,12 @@ def __getattr__(name: str) -> Any:
         return import_module(f"tclose.{name}")
     if name in _HOME:
         return getattr(import_module(f"tclose.{_HOME[name]}"), name)
+    if name[:1].isupper():  # the class of a method: `tclose.Tight`
+        registry = import_module("tclose.algorithms").REGISTRY
+        if name in registry.kinds:
+            return registry.kinds[name]()
     raise AttributeError(f"module 'tclose' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *import_module("tclose.algorithms").REGISTRY.kinds])

@@ -19,7 +19,7 @@ from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.explain import explain_single_class
 from tclose.algorithms.requirement import Requirement
-from tclose.errors import HighLossWarning, InfeasibleError, TableError, VerificationError
+from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
 from tclose.release.certificate import Certificate, certify, fit_certificate
 from tclose.release.column_types import ColumnTypes
 from tclose.release.recode import recode
@@ -107,6 +107,7 @@ def anonymize(
         schema, source = take_in(df, schema, keys, anonymize)
         digest = source.digest()
     check_capable(algorithm, schema)
+    _check_numbers(seed, time)
     seed = secrets.randbits(63) if seed is None else seed
     with _stage("encode", seconds, tell):
         selected, rows = select_rows(source, schema)
@@ -160,7 +161,10 @@ def assess(
     >>> tclose.assess(frame, schema).k
     1
     """
+    if isinstance(schema, Mapping):
+        schema = {"k": 1, **schema}
     given, source = take_in(df, schema, keys if schema is not None else {"k": 1, **keys}, assess)
+    LOG.info("assess %d rows", source.n_rows)
     return assess_source(source, given, show_values)
 
 
@@ -202,6 +206,7 @@ def verify(
     schema = Schema.of(schema)
     source = read(df, schema.delimiter)  # a release is UTF-8
     before = None if original is None else read(original, schema.delimiter, schema.encoding)
+    LOG.info("verify %d rows%s", source.n_rows, "" if before is None else ", with the original")
     found = judge(source, schema, before)
     path = Path(df) if isinstance(df, str | Path) else None
     fits, wrong = fit_certificate(found.measured, certificate, path)
@@ -231,6 +236,13 @@ def _check_agreement(measured: Measured, table: EncodedTable, schema: Schema) ->
                 f"{float(measured.t[name]):.6g} by the verifier. One of them is wrong, so nothing is released. Please "
                 "report this."
             )
+
+
+def _check_numbers(seed: object, time: object) -> None:
+    if seed is not None and not (isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0):
+        raise SchemaError("seed must be a whole number from 0 up, or None.")
+    if time is not None and not (isinstance(time, int | float) and time >= 0):
+        raise SchemaError("time must be a number of seconds from 0 up, or None.")
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.datasets import census, hospital
-from tclose.errors import InfeasibleError, SchemaError, TableError
+from tclose.errors import InfeasibleError, SchemaError
 from tclose.release.recode import recode
 from tclose.schema.columns import Diversity, Quasi, Sensitive
 from tclose.schema.schema import Schema
@@ -55,14 +55,11 @@ class Case:
         takes, a recoding and a distance it knows, and no t or l that it does not guarantee.
     feasible
         Whether a partition exists; otherwise the method must raise InfeasibleError.
-    readable
-        Whether the table can be encoded at all; otherwise that must raise TableError.
     """
 
     name: str
     make: Callable[[Capabilities], tuple[pl.DataFrame, Schema]]
     feasible: bool = True
-    readable: bool = True
 
 
 def why_not(method: Algorithm, case: Case) -> str | None:
@@ -97,9 +94,6 @@ def check_method(method: Algorithm, case: Case) -> None:
     """
     frame, schema = case.make(method.capabilities)
     check_capable(method, schema)
-    if not case.readable:
-        _expect(TableError, lambda: encode(read(frame), schema))
-        return
     table = encode(read(frame), schema)
     requirement = Requirement.of(schema, table)
     if not case.feasible:
@@ -210,8 +204,8 @@ def _alike(can: Capabilities, **columns: Any) -> dict[str, list[Any]]:
     return _mixed(can) | {name: [value] * _rows(can) for name, value in columns.items()}
 
 
-def _case(name: str, columns: Columns = _mixed, *, feasible: bool = True, readable: bool = True, **keys: Any) -> Case:
-    return Case(name, lambda can: _table(can, columns(can), **keys), feasible, readable)
+def _case(name: str, columns: Columns = _mixed, *, feasible: bool = True, **keys: Any) -> Case:
+    return Case(name, lambda can: _table(can, columns(can), **keys), feasible)
 
 
 def _asking(name: str, *, feasible: bool = True, k: int = 2, **asked: Any) -> Case:
@@ -261,7 +255,6 @@ def _made(maker: Maker, can: Capabilities) -> tuple[pl.DataFrame, Schema]:
 _ALL_OF_L = {"entropy": 2, "frequency": 2, "recursive": {"c": 2, "l": 2}}
 
 AWKWARD = (
-    _case("an empty table", lambda can: {"age": [], "job": [], "ill": []}, readable=False),
     _case("one row, k alone", lambda can: {"age": [30], "job": ["a"], "ill": ["flu"]}, k=1, sensitive={}),
     _case("one row and k 2", lambda can: {"age": [30], "job": ["a"], "ill": ["flu"]}, feasible=False),
     Case(
@@ -273,8 +266,6 @@ AWKWARD = (
     _case("everything identical, k alone", lambda can: _alike(can, age=30, job="a", ill="flu"), sensitive={}),
     _case("missing as category", _with_missing, missing="category"),
     _case("missing dropped", _with_missing, missing="drop"),
-    _case("missing unstated", _with_missing, readable=False),
-    _case("missing an error", _with_missing, missing="error", readable=False),
     _case("one column all missing", lambda can: _alike(can, age=None), missing="category"),
     Case("k above n", lambda can: _table(can, _mixed(can), _rows(can) + 1), feasible=False),
     Case("k equal to n", lambda can: _table(can, _mixed(can), _rows(can))),

@@ -85,7 +85,7 @@ def test_evaluation() -> None:
         warnings.simplefilter("ignore")
         release = tclose.anonymize(frame, schema, seed=1, allow_single_class=True)
         tclose.utility(frame, release, seed=1)
-        tclose.attack(frame, schema, release, population=frame, seed=1)
+        tclose.attack(frame, release, population=frame, seed=1)
 
 
 def test_every_kernel_ran() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.stream.ending import Settlement, end
-from tclose.stream.windows import NOWHERE, Forming
+from tclose.stream.windows import NOWHERE, WindowSplitter
 from tclose.table.encode import encode
 from tclose.table.source import read
 from tests.stream.streams import Halves, frame_of, schema_of
@@ -24,7 +24,7 @@ def ended(out: list[int], kept: list[list[int]], late: list[int], t: str = "0.1"
         ]
     )
     is_out = np.arange(len(values)) < len(out)
-    done = end(is_out, labels, Forming(schema, table, Halves()), np.random.default_rng(2))
+    done = end(is_out, labels, WindowSplitter(schema, table, Halves()), np.random.default_rng(2))
     fates = np.stack([done.formed != NOWHERE, done.kept != NOWHERE, done.withheld, is_out])
     assert (fates.sum(axis=0) == 1).all()  # every row has one fate
     for each in range(len(kept)):  # a class kept back goes as it is, or joins as a whole

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields, is_dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
@@ -72,6 +73,11 @@ class Registry(Mapping[str, type[Algorithm]]):
     def __getitem__(self, name: str) -> type[Algorithm]:
         folder, _, kind = self._homes[name].partition(":")
         return cast(type[Algorithm], getattr(import_module(f"tclose.algorithms.{folder}"), kind))
+
+    @property
+    def kinds(self) -> dict[str, Callable[[], type[Algorithm]]]:
+        """What loads each method, by the name of its class."""
+        return {home.partition(":")[2]: partial(self.__getitem__, name) for name, home in self._homes.items()}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._homes)

@@ -13,8 +13,7 @@ from typing import Annotated
 import typer
 
 from tclose import __version__
-from tclose.cli import choosing as cli_choosing
-from tclose.cli import streaming as cli_stream
+from tclose.cli import choosing, streaming
 from tclose.cli.options import (
     Data,
     Json,
@@ -204,11 +203,11 @@ def verify(
         show_verified(verdict, promised)
 
 
-app.command(epilog=cli_choosing.COMPARE)(cli_choosing.compare)
-app.command(epilog=cli_choosing.SUGGEST)(cli_choosing.suggest)
-app.command(epilog=cli_choosing.UTILITY)(cli_choosing.utility)
-app.command(epilog=cli_stream.STREAM)(cli_stream.stream)
-app.command("stream-check", epilog=cli_stream.STREAM_CHECK)(cli_stream.stream_check)
+app.command(epilog=choosing.COMPARE)(choosing.compare)
+app.command(epilog=choosing.SUGGEST)(choosing.suggest)
+app.command(epilog=choosing.UTILITY)(choosing.utility)
+app.command(epilog=streaming.STREAM)(streaming.stream)
+app.command("stream-check", epilog=streaming.STREAM_CHECK)(streaming.stream_check)
 
 
 @app.command(

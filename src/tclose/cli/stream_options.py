@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from tclose.release.atomic import check_targets
+from tclose.cli.options import check_files
 from tclose.schema.schema import Schema
 from tclose.stream.feeds.feed import Feed
 from tclose.stream.feeds.file_feed import FileFeed, Targets
@@ -113,10 +113,7 @@ def _check_paths(options: StreamOptions) -> None:
             raise ValueError(f"'{path}' lies in the folder that is read, and would be read too. Put it elsewhere.")
     into_folder = [path for path in targets if path == options.output and path.is_dir()]
     inputs = [options.schema, *([options.input] if options.input else []), *into_folder]
-    try:
-        check_targets([path for path in targets if path not in into_folder], inputs)
-    except OSError as error:
-        raise ValueError(f"'{error.filename}': {(error.strerror or '').lower()}.") from None
+    check_files([path for path in targets if path not in into_folder], inputs)
 
 
 def _file_feed(options: StreamOptions, schema: Schema) -> Feed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Union
 
 import tomli_w
 
@@ -17,7 +17,7 @@ from tclose.errors import SchemaError
 from tclose.schema.columns import Joint, Quasi, Sensitive, is_whole
 from tclose.schema.toml import column_as_dict, parse, read_toml
 
-SchemaLike: TypeAlias = "Schema | Mapping[str, Any] | str | Path"
+SchemaLike: TypeAlias = Union["Schema", Mapping[str, Any], str, Path]
 RECODINGS = ("generalize", "suppress")
 POLICIES = ("category", "drop", "error")
 

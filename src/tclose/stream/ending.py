@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.requirement import Requirement
-from tclose.stream.windows import NOWHERE, Flags, Forming
+from tclose.stream.windows import NOWHERE, Flags, WindowSplitter
 
 Integers = NDArray[np.int64]
 PARTS = 64  # of the rows left, in which it is looked for the most that can be released
@@ -39,7 +39,7 @@ class Settlement:
     withheld: Flags
 
 
-def end(out: Flags, kept: Integers, forming: Forming, rng: np.random.Generator) -> Settlement:
+def end(out: Flags, kept: Integers, forming: WindowSplitter, rng: np.random.Generator) -> Settlement:
     """Release as many rows as can be; whole classes kept back join the others only where that helps.
 
     Parameters
@@ -77,7 +77,7 @@ def _put(n_rows: int, rows: Integers, labels: Integers) -> Integers:
 
 
 def _candidates(
-    late: Integers, kept: Integers, requirement: Requirement, forming: Forming, rng: np.random.Generator
+    late: Integers, kept: Integers, requirement: Requirement, forming: WindowSplitter, rng: np.random.Generator
 ) -> list[Integers]:
     """Which rows to release together, the best first: late ones, as many as can be, and whole classes kept back."""
     candidates = [late]
@@ -94,7 +94,7 @@ def _candidates(
     return candidates
 
 
-def farthest(requirement: Requirement, forming: Forming, rows: Integers) -> Fraction:
+def farthest(requirement: Requirement, forming: WindowSplitter, rows: Integers) -> Fraction:
     """The largest distance of these rows together from the window, in units of its t; 0 of 0 is 0."""
     shares = [Fraction(0)]
     for attribute, codes in zip(requirement.attributes, forming.table.codes, strict=True):
@@ -106,7 +106,7 @@ def farthest(requirement: Requirement, forming: Forming, rows: Integers) -> Frac
 
 
 def _thin(
-    late: Integers, base: Integers, requirement: Requirement, forming: Forming, rng: np.random.Generator
+    late: Integers, base: Integers, requirement: Requirement, forming: WindowSplitter, rng: np.random.Generator
 ) -> Integers:
     """`base` and as many late rows as found: of each combination of sensitive values no more than its share.
 

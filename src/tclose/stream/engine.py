@@ -24,7 +24,7 @@ from tclose.stream.limits import check_method, check_schema, check_sizes
 from tclose.stream.reached import reached, some
 from tclose.stream.stream_certificate import certify_stream
 from tclose.stream.view import About, View
-from tclose.stream.windows import NOWHERE, Budget, Forming, advance
+from tclose.stream.windows import NOWHERE, Budget, WindowSplitter, advance
 
 Integers = NDArray[np.int64]
 DEFAULT = "sabre-ak"
@@ -51,7 +51,7 @@ class Engine:
         For random choices; the operating system's entropy if None. Who knows it learns in which order
         rows came in.
     budget
-        How classes are formed: `printed` as the paper has it, or `window`; see `Forming`.
+        How classes are formed: `printed` as the paper has it, or `window`; see `WindowSplitter`.
 
     Attributes
     ----------
@@ -261,8 +261,8 @@ class Engine:
         """Random choices of a step depend on the seed and its number alone, wherever the engine was restored."""
         return np.random.default_rng([self._seed, self._state.steps])
 
-    def _forming(self, view: View) -> Forming:
-        return Forming(self._schema, view.table, self._algorithm, self._budget)
+    def _forming(self, view: View) -> WindowSplitter:
+        return WindowSplitter(self._schema, view.table, self._algorithm, self._budget)
 
     def _form(self, view: View, rows: Integers, rng: np.random.Generator) -> Integers | None:
         return self._forming(view).form(rows, rng)

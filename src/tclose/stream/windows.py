@@ -109,7 +109,7 @@ def _numbered(labels: Integers, chosen: Flags) -> Integers:
 
 
 @dataclass(frozen=True, eq=False)
-class Forming:
+class WindowSplitter:
     """How classes are formed that are close to a window: DIRECT.
 
     Attributes

@@ -14,7 +14,7 @@ from tclose.datasets import hospital
 from tclose.table.encode import encode
 from tclose.table.source import read
 from tests.algorithms.mondrian.test_mondrian import random_case
-from tests.oracles.mixed import best_memberships
+from tests.oracles.clusters import best_memberships
 from tests.seeds import for_seeds
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tclose.algorithms.clusters import grouping as mixed_run
+from tclose.algorithms.clusters import grouping as grouping
 from tclose.algorithms.clusters.clusters import Clusters
 from tclose.algorithms.clusters.microaggregation import Microaggregation
 from tclose.algorithms.clusters.pca import PCA
@@ -94,7 +94,7 @@ def test_a_class_has_one_row_of_each_group(method: Any, monkeypatch: pytest.Monk
         seen.append((owners, labels))
         return labels, seeds
 
-    monkeypatch.setattr(mixed_run.partition, "__defaults__", (watched,))
+    monkeypatch.setattr(grouping.partition, "__defaults__", (watched,))
     run(method, table, replace(requirement, k=7))
     owners, labels = seen[0]
     taken = np.zeros((labels.max() + 1, owners.max() + 1), int)
@@ -125,7 +125,7 @@ def test_of_several_ways_the_least_loss_is_kept() -> None:
     losses = []
     for way in ways:
         control, rng = Control(), np.random.default_rng(7)
-        found = mixed_run.partition([way], table, generous, rng, control, take_out=_farthest())
+        found = grouping.partition([way], table, generous, rng, control, take_out=_farthest())
         losses.append(table.loss(found.labels))
     best = run(Microaggregation(), table, generous)
     assert table.loss(best.labels) == pytest.approx(min(losses))

@@ -15,7 +15,7 @@ from tclose.distances import Equal, Form, Line, Matrix, Tree
 from tclose.table.encode import Domain
 from tests.algorithms.mondrian.test_mondrian import random_case
 from tests.algorithms.shared.random_domains import hierarchy_of
-from tests.oracles.mixed import farthest_bound
+from tests.oracles.clusters import farthest_bound
 from tests.seeds import for_seeds
 
 FORMS: tuple[Form, ...] = (

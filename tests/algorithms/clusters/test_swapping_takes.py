@@ -19,7 +19,7 @@ from tclose.algorithms.shared.farthest import take_farthest
 from tclose.kernels import soft
 from tclose.table.encode import EncodedTable
 from tests.algorithms.shared.test_take_out import check_sizes, classes_of, random_run, sixteenths
-from tests.oracles import mixed as oracle
+from tests.oracles import clusters as oracle
 from tests.oracles import sabre
 from tests.seeds import for_seeds
 

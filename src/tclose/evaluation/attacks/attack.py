@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 import polars as pl
@@ -32,6 +33,9 @@ from tclose.table.source import Source, read
 Integers = NDArray[np.int64]
 
 
+LOG = logging.getLogger(__name__)
+
+
 @dataclass(frozen=True)
 class Limits:
     """From where on something counts as found out.
@@ -53,7 +57,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Exposure:
+class AttackResults:
     """What a table with some classes tells; the last three by sensitive attribute."""
 
     linkage: Linkage
@@ -86,8 +90,8 @@ class Attacks:
         What running the method again tells; None unless asked for.
     """
 
-    before: Exposure
-    after: Exposure | None = None
+    before: AttackResults
+    after: AttackResults | None = None
     minimality: Minimality | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -101,7 +105,7 @@ class Attacks:
 def attack(
     df: Any,
     release: Release | SchemaLike,
-    *old: Any,
+    *old: Never,
     method: Algorithm | str | None = None,
     population: Any = None,
     limits: Limits | None = None,
@@ -150,6 +154,7 @@ def attack(
     if made is not None and method is not None:
         raise SchemaError("Give a release, or a schema with a method, not both.")
     limits = limits or Limits(schema.k)
+    LOG.info("attack %s", "a table" if made is None and method is None else "a table and its release")
     source = read(df, schema.delimiter, schema.encoding)
     columns, rows = select_rows(source, schema)
     table = encode_rows(source, columns, rows, schema)
@@ -183,7 +188,7 @@ def attack(
 
 def _expose(
     table: EncodedTable, labels: Integers, limits: Limits, alike: Integers | None, learner: Learner
-) -> Exposure:
+) -> AttackResults:
     """Every attack that needs classes alone; a population has at least the people of the table."""
     sizes = np.bincount(labels)
     population = None if alike is None else np.maximum(alike, sizes)
@@ -193,7 +198,9 @@ def _expose(
         rises[domain.column] = skewness(tally)
         sorts[domain.column] = similarity(domain.form, tally, limits.outliers, limits.narrow)
         guesses[domain.column] = learner(table, labels, place)
-    return Exposure(linkage(sizes, limits.k), reidentification(sizes, population, limits.risk), rises, sorts, guesses)
+    return AttackResults(
+        linkage(sizes, limits.k), reidentification(sizes, population, limits.risk), rises, sorts, guesses
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -134,7 +134,7 @@ def compare(
     >>> [(run.method, float(run.t)) for run in found.done]
     [('mondrian', 0.3), ('mondrian', 0.5), ('sabre-ak', 0.3), ('sabre-ak', 0.5)]
     """
-    chosen = list(dict.fromkeys(map(find, methods)))
+    chosen = list(dict.fromkeys(map(find, [methods] if isinstance(methods, str) else methods)))
     if not chosen:
         raise SchemaError("There is nothing to compare. Name at least one method.")
     sizes = [k] if isinstance(k, int) else list(dict.fromkeys(k))

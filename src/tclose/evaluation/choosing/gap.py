@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time as clock
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from tclose.schema.schema import Schema, SchemaLike
 from tclose.table.arguments import take_in
 from tclose.table.encode import EncodedTable, encode
 
+LOG = logging.getLogger(__name__)
 ROUNDING = 1e-9  # sums of the same terms in another order
 SLACK = 1e-7  # what a bound in floats may be off
 
@@ -151,6 +153,7 @@ def gap(
         control = Control()
         control.begin(time, lambda loss, done, name=algorithm.name: tell(name, loss, done))  # type: ignore[misc]
         tell(algorithm.name, None, None)
+        LOG.info("gap: %s on %d rows", algorithm.name, len(table))
         entries.append(_entry(algorithm, table, requirement, seed, control))
     if all(entry.at_least is None for entry in entries):
         reasons = " ".join(entry.refused for entry in entries if entry.refused)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.evaluation.attacks.attack import Attacks, Exposure, attack
+from tclose.errors import TableError
+from tclose.evaluation.attacks.attack import AttackResults, Attacks, attack
 from tclose.evaluation.report.report_values import WORST, Distribution, distributions
 from tclose.evaluation.utility.loss import loss_by_column
 from tclose.evaluation.utility.queries import query_error
@@ -77,6 +78,8 @@ def report_html(df: Any, release: Release, *, queries: int = QUERIES) -> str:
     True
     """
     check_order(df, release, "report_html", "release")
+    if not isinstance(release, Release):
+        raise TableError(f"report_html takes the table and its release: (df, release), not a {type(release).__name__}.")
     return report_page(df, release, queries).html()
 
 
@@ -144,7 +147,7 @@ def _promise(page: Page, release: Release) -> None:
         page.text(f"Kept as they are: {_quoted(release.schema.keep)}. {certificate['keep'].capitalize()}.", "soft")
 
 
-def _risks(page: Page, before: Exposure, after: Exposure) -> None:
+def _risks(page: Page, before: AttackResults, after: AttackResults) -> None:
     page.heading("What attackers can do, before and after")
     page.points(_sentences(before, after))
     old, new = before.reidentification, after.reidentification
@@ -167,7 +170,7 @@ def _risks(page: Page, before: Exposure, after: Exposure) -> None:
     )
 
 
-def _of_attribute(name: str, before: Exposure, after: Exposure) -> tuple[str, ...]:
+def _of_attribute(name: str, before: AttackResults, after: AttackResults) -> tuple[str, ...]:
     old, new = before.skewness[name], after.skewness[name]
     alike = before.similarity[name].revealed, after.similarity[name].revealed
     right, blind = (before.definetti[name].right, _learned(after, name)), after.definetti[name].of_table
@@ -180,7 +183,7 @@ def _of_attribute(name: str, before: Exposure, after: Exposure) -> tuple[str, ..
     )
 
 
-def _sentences(before: Exposure, after: Exposure) -> list[str]:
+def _sentences(before: AttackResults, after: AttackResults) -> list[str]:
     """What the numbers mean to a person in the table."""
     old, new = before.reidentification.prosecutor, after.reidentification.prosecutor
     told = [
@@ -289,7 +292,7 @@ def _rows(number: int) -> str:
     return "1 row" if number == 1 else f"{number:,} rows"
 
 
-def _learned(found: Exposure, name: str) -> float:
+def _learned(found: AttackResults, name: str) -> float:
     guesses = found.definetti[name]
     return max(guesses.right, guesses.right_with_rows)
 

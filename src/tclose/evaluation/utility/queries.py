@@ -27,7 +27,7 @@ class Queries:
     Attributes
     ----------
     lines
-        The lines that each query asks about (see `metrics.boxes`), that of a sensitive attribute last.
+        The lines that each query asks about (see `even_boxes.py`), that of a sensitive attribute last.
     lows, highs
         On each of them, the first cell and the one after the last.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -21,6 +22,8 @@ from tclose.evaluation.utility.summed_loss import summed_loss
 from tclose.evaluation.utility.suppressed import suppressed_cells
 from tclose.release.release import Release
 from tclose.schema.schema import Schema, SchemaLike
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ def utility(
         By column, for the loss.
     queries, attributes, selectivity
         COUNT queries to draw (0 for none), the quasi-identifiers each asks about, and the share of the
-        space it covers: see `metrics.queries`.
+        space it covers: see `evaluation/utility/queries.py`.
     cubes
         Levels of OLAP cubes to compare.
     classifier
@@ -131,6 +134,7 @@ def utility(
     (True, True)
     """
     read = beside(df, release, schema, aligned=aligned)
+    LOG.info("utility of %d rows in %d classes", len(read.table), len(read.sizes))
     if classifier and label is None:
         raise MeasureError("A classifier needs a label: name a column that is released as it is.")
     return Utility(

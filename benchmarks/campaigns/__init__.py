@@ -1,0 +1,1 @@
+"""What takes hours: `python -m benchmarks.campaigns NAME`. Counts are kept in `benchmarks/campaigns/counts`."""

@@ -1,0 +1,34 @@
+"""Run a campaign by name, and keep its counts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.campaigns.fuzzing import fuzz
+from benchmarks.campaigns.mutants import mutate
+from benchmarks.results import machine
+
+COUNTS = Path(__file__).parent / "counts"
+CAMPAIGNS: dict[str, Callable[[], dict[str, Any]]] = {"fuzz": fuzz, "mutants": mutate}
+
+
+def main() -> int:
+    """Returns 1 if the campaign found something."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.campaigns", description=__doc__)
+    parser.add_argument("name", choices=CAMPAIGNS, help="which campaign")
+    name = parser.parse_args().name
+    counts = CAMPAIGNS[name]()
+    COUNTS.mkdir(exist_ok=True)
+    told = {"campaign": name, "machine": machine(), **counts}
+    (COUNTS / f"{name}.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps({key: value for key, value in counts.items() if not isinstance(value, list)}, indent=2))
+    return 1 if counts["findings"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
