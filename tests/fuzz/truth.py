@@ -92,7 +92,7 @@ def _covers(
     told: tuple[Cell, ...], before: Cell, fellows: Sequence[Cell], keys: Keys, schema: Keys, decimal: str
 ) -> bool:
     kind, publish = keys["kind"], keys.get("publish", "interval")
-    if told == ("*",):
+    if set(told) == {"*"}:
         return True
     if kind in ("numeric", "date"):
         read = (
@@ -103,8 +103,7 @@ def _covers(
         value = Fraction(read(before))
         if publish == "bounds":
             low, high = (None if cell is None else _end(cell, kind, decimal) for cell in told)
-            is_open = told != (None, None) or ("bottom" in keys and "top" in keys)
-            return is_open and (low is None or low <= value) and (high is None or value <= high)
+            return told != (None, None) and (low is None or low <= value) and (high is None or value <= high)
         return _within(str_of(told[0]), value, kind, decimal)
     if told[0] is None:
         return False

@@ -44,6 +44,8 @@ def build_axes(reader: Reader, column: CodedColumn, quasi: Quasi, schema: Schema
 
 def _plain(reader: Reader, column: CodedColumn, quasi: Quasi) -> CodedColumn:
     """The column as the text under which a value is kept or hidden."""
+    if isinstance(quasi.hierarchy, Intervals | Dates):
+        return _spelled_for(quasi.hierarchy, reader, column)
     if quasi.kind == "numeric":
         return _as_texts(column, reader.numbers(column).texts())
     return _as_texts(column, reader.dates(column, quasi.format) if quasi.kind == "date" else column.values)
