@@ -113,8 +113,7 @@ def anonymize(
         selected, rows = select_rows(source, schema)
         table = encode_rows(source, selected, rows, schema, show_values)
         requirement = Requirement.of(schema, table)
-    LOG.info("%d rows of %d, %d axes, %d domains; method %s", len(table), source.n_rows, len(table.axes),
-             len(table.domains), algorithm.name)  # fmt: skip
+    LOG.info("%d rows of %d, %d axes; method %s", len(table), source.n_rows, len(table.axes), algorithm.name)
     if start is not None and len(start.labels) != len(table):
         raise TableError(f"The start has {len(start.labels)} rows, and the table has {len(table)}.")
     with _stage("partition", seconds, tell):
@@ -128,6 +127,7 @@ def anonymize(
         frame = recode(table, partition, source, selected, schema, spans)
     with _stage("verify", seconds, tell):
         measured = _verified(frame, schema, table, source)
+    LOG.info("verified: %d classes, k %d, loss %.6f", measured.classes, measured.k, loss)
     if measured.classes == 1 and loss > 0 and not allow_single_class:
         raise explain_single_class(algorithm, table, requirement, partition, control)
     if loss > 0.5:
