@@ -65,12 +65,12 @@ def day_text(number: int) -> str:
 
 
 def read_day(text: str) -> int | None:
-    """The day that an ISO date writes.
+    """The day that an ISO date writes; month and day may lack their leading zero.
 
     Examples
     --------
-    >>> read_day("1970-02-01"), read_day("2021-3-1")
-    (31, None)
+    >>> read_day("1970-02-01"), read_day("1970-2-1"), read_day("1.2.1970")
+    (31, 31, None)
     """
     match = DAY.fullmatch(text.strip())
     return day_number(int(match[1]), int(match[2]), int(match[3])) if match else None
