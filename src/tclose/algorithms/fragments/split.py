@@ -193,11 +193,11 @@ class _Splitting:
         """Go on until the targets are met; False if there was no time or no room."""
         from tclose.algorithms.fragments import fragments_loops as kernels
 
+        aim = kernels.FragmentAim(targets=targets, weights=self.weights, strict=self.strict)
         while True:
             status = kernels.split(
-                self.cells, self.ground, self.fragments, self.sides, self.state, targets, self.weights, self.strict,
-                self.taken, BUDGET,
-            )  # fmt: skip
+                self.cells, self.ground, self.fragments, self.sides, self.state, aim, self.taken, BUDGET
+            )
             if status in (kernels.DONE, kernels.STUCK):
                 return True
             if control.stop or (most is not None and self.state[0] >= most):

@@ -48,12 +48,10 @@ def merge(
         codes[:, place] = column[order]
     first = 0 if looks_left is None else int(labels.max())
     classes, tally, state = _classes(table, labels), _tally(requirement), np.array([first, 0, ASK])
-    rules, scratch, costs = rules_of(requirement), scratch_of(requirement), costs_of(table)
-    weights = np.array([axis.weight for axis in table.axes])
+    task = kernels.MergeTask(k=requirement.k, rules=rules_of(requirement), scratch=scratch_of(requirement))
+    costs, weights = costs_of(table), np.array([axis.weight for axis in table.axes])
     budget = BUDGET // pace_of(requirement)
-    while kernels.DONE != (
-        status := kernels.advance(classes, codes, tally, state, rules, scratch, costs, weights, requirement.k, budget)
-    ):
+    while kernels.DONE != (status := kernels.advance(classes, codes, tally, state, task, costs, weights, budget)):
         if status == kernels.ASKED:
             each = zip(requirement.attributes, tally.counts, strict=True)
             held = all(attribute.holds(counts[: attribute.domain.size]) for attribute, counts in each)
