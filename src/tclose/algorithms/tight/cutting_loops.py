@@ -56,7 +56,7 @@ class Division(NamedTuple):
     trial: NDArray[np.int8]  # of the one being tried
 
 
-class Stretches(NamedTuple):
+class SplitClasses(NamedTuple):
     """Classes that are split, as stretches of `members`."""
 
     members: Integers  # the rows
@@ -439,10 +439,10 @@ def divide(members: Integers, start: int, stop: int, sides: NDArray[np.int8], ro
 
 @kernel
 def split(
-    task: Task, stretches: Stretches, options: SplitOptions, cuts: Cuts, division: Division, tools: Tools, budget: int
+    task: Task, classes: SplitClasses, options: SplitOptions, cuts: Cuts, division: Division, tools: Tools, budget: int
 ) -> int:
     """Divide the classes on the stack until none can be, the budget of row visits is spent or it is halted."""
-    members, stack, starts, state = stretches
+    members, stack, starts, state = classes
     while state[N_STACK] > 0:
         if tools.halt[0]:
             return PAUSED

@@ -190,9 +190,9 @@ def try_move(
     members: Integers,
     scratch: Scratch,
 ) -> int:
-    """Move a row to the class, of the four found where that saves most, that stays close; returns that class, or -1.
+    """Move a row to the class, of the four where that saves most, that stays close; returns that class, or -1.
 
-    Its own class would lose `lost` a row without it.
+    It chooses among the classes found; its own would lose `lost` a row without it.
     """
     rows, weights, costs, table = task.space.rows, task.space.weights, task.space.costs, classes.table
     own, n = classes.rows[row, CLASS], len(found)
@@ -239,9 +239,10 @@ def try_swap(
     members: Integers,
     tools: Tools,
 ) -> int:
-    """Swap a row with one of the classes found where that saves most and both stay close; returns its class, or -1.
+    """Swap a row with one of another class where that saves most and both stay close; returns that class, or -1.
 
-    `low` and `high` are the box of its own class without it. Halted, it looks no further.
+    The other is one of the classes found. `low` and `high` are the box of its own class without it. Halted, it looks
+    no further.
     """
     space, table, loss = task.space, classes.table, classes.loss
     own = classes.rows[row, CLASS]

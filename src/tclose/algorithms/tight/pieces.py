@@ -119,11 +119,11 @@ class Piece:
         most = n // self.task.k + 3
         stack, starts, state = np.zeros((most, 2), np.int64), np.empty(most, np.int64), np.array([1, 0])
         stack[0, 1] = n
-        stretches = kernels.Stretches(members=members, stack=stack, starts=starts, state=state)
+        classes = kernels.SplitClasses(members=members, stack=stack, starts=starts, state=state)
         options = kernels.SplitOptions(n_all=self.n_all, slack=slack, smallest=smallest, n_mends=mends)
         room = self._cuts(n), _division(n), self._tools()
         budget = BUDGET // pace_of(self.requirement)
-        while kernels.DONE != kernels.split(task, stretches, options, *room, budget):
+        while kernels.DONE != kernels.split(task, classes, options, *room, budget):
             if self._ends(control):
                 break
         begins = np.sort(np.concatenate([starts[: state[kernels.N_CLASSES]], stack[: state[kernels.N_STACK], 0]]))

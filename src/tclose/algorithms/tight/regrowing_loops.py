@@ -25,8 +25,8 @@ from tclose.algorithms.tight.cutting_loops import (
     N_STACK,
     Cuts,
     Division,
+    SplitClasses,
     SplitOptions,
-    Stretches,
     split,
 )
 from tclose.algorithms.tight.moving_loops import CHANGED, CLASS, HEAD, NEXT, SIZE, MovableClasses, Paths, put, refresh
@@ -50,7 +50,7 @@ class Plot(NamedTuple):
     sizes: Integers
     losses: Floats
     counts: Integers
-    stack: Integers  # for splitting: see `Stretches`
+    stack: Integers  # for splitting: see `SplitClasses`
     starts: Integers
     division: Division
 
@@ -210,9 +210,9 @@ def cut_up(task: Task, plot: Plot, n: int, state: Integers, cuts: Cuts, tools: T
         return 0, np.inf
     plot.stack[0, 0], plot.stack[0, 1] = 0, n
     state[N_STACK], state[N_CLASSES] = 1, 0
-    stretches = Stretches(members=members[:n], stack=plot.stack, starts=starts, state=state)
+    split_up = SplitClasses(members=members[:n], stack=plot.stack, starts=starts, state=state)
     options = SplitOptions(n_all=n, slack=0.0, smallest=task.k, n_mends=max(n // 150, 1))
-    status = split(task, stretches, options, cuts, plot.division, tools, 2**40)
+    status = split(task, split_up, options, cuts, plot.division, tools, 2**40)
     if status != DONE:  # halted
         return 0, np.inf
     n_parts, total = state[N_CLASSES], 0.0
