@@ -51,7 +51,12 @@ class TakeSwapping:
             np.zeros(soft.n_values + 1, np.int64), np.zeros(soft.n_values + 1), np.zeros(max(len(table.codes), 1))
         )
         sensitive = kernels.SwappedValues(
-            soft, values, cells.of_row, np.zeros(soft.n_values, np.int64), gauge, np.zeros(len(cells), np.int64)
+            soft=soft,
+            values=values,
+            cells=cells.of_row,
+            counts=np.zeros(soft.n_values, np.int64),
+            gauge=gauge,
+            tried=np.zeros(len(cells), np.int64),
         )
         index = index_of(table, owners, 1)
         labels, seeds = np.full(len(table), -1, np.int64), np.empty(len(sizes), np.int64)

@@ -130,7 +130,15 @@ def _classes(table: EncodedTable, labels: Labels) -> MergedClasses:
     lows, highs = ([span[side] for span in spans] for side in (0, 1))
     none, nowhere = np.zeros(0, np.int64), np.zeros((0, 0), np.int32)
     spans_of = np.stack([*lows, *highs], axis=1)
-    classes = kernels.MergedClasses(rows, spans_of, np.sum(costs, axis=0), none, nowhere, np.zeros((0, 0)), none)
+    classes = kernels.MergedClasses(
+        table=rows,
+        spans=spans_of,
+        loss=np.sum(costs, axis=0),
+        along=none,
+        ends=nowhere,
+        rises=np.zeros((0, 0)),
+        inside=none,
+    )
     return _planted(table, classes)
 
 

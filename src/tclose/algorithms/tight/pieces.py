@@ -103,7 +103,14 @@ class Piece:
             rows[:, place] = column
         weights = np.array([axis.weight for axis in table.axes])
         space, rules = BoxSpace(rows, weights, costs_of(table)), rules_of(requirement)
-        task = Task(space, len(weights), len(requirement.attributes), requirement.k, rules, softened.soft)
+        task = Task(
+            space=space,
+            n_axes=len(weights),
+            n_attributes=len(requirement.attributes),
+            k=requirement.k,
+            rules=rules,
+            soft=softened.soft,
+        )
         return cls(table, requirement, task, n_all, np.zeros(1, np.bool_) if halt is None else halt)
 
     def split(self, slack: float, mends: int, smallest: int, control: Control) -> Labels:
