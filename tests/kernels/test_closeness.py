@@ -67,7 +67,7 @@ def test_agrees_with_fractions(compiled: bool, monkeypatch: pytest.MonkeyPatch) 
             sides += [(0, True, chosen[: cut + 1]), (0, False, chosen[cut + 1 :])]
         scratch = scratch_of(requirement)
         for axis, left, members in sides:
-            verdict = closeness.holds(rows, 1, 0, len(rows), axis, cut, left, rules_of(requirement), scratch)
+            verdict = closeness.holds(rows, 1, axis, cut, left, rules_of(requirement), scratch)
             expected = requirement.holds([members])
             if verdict == ASK:
                 asked = requirement.attributes[0].l
@@ -122,7 +122,7 @@ def test_transport_agrees_with_fractions(compiled: bool, monkeypatch: pytest.Mon
             requirement = Requirement(1, (attribute,), len(codes))
             assert form_of(attribute) == (TRANSPORT if t.denominator <= 2**31 else OTHER)
             scratch = scratch_of(requirement)
-            verdict = closeness.holds(chosen[:, None], 0, 0, len(chosen), -1, 0, True, rules_of(requirement), scratch)
+            verdict = closeness.holds(chosen[:, None], 0, -1, 0, True, rules_of(requirement), scratch)
             if form_of(attribute) == TRANSPORT:
                 assert verdict == (YES if distance <= t else NO)
                 verdicts.append(verdict)
@@ -139,7 +139,7 @@ def test_transport_beyond_64_bits_is_asked_about() -> None:
         rows = np.repeat(np.array([[0], [1]], np.int32), size // 2, axis=0)
         rows[0] = 1
         scratch = scratch_of(requirement)
-        assert closeness.holds(rows, 0, 0, size, -1, 0, True, rules_of(requirement), scratch) == verdict
+        assert closeness.holds(rows[:size], 0, -1, 0, True, rules_of(requirement), scratch) == verdict
         assert attribute.holds(np.bincount(rows[:, 0]))
 
 

@@ -59,11 +59,11 @@ class Scratch(NamedTuple):
 
 @once
 def count_side(
-    rows: NDArray[np.int32], start: int, stop: int, axis: int, cut: int, left: bool, column: int, scratch: Scratch
+    rows: NDArray[np.int32], axis: int, cut: int, left: bool, column: int, scratch: Scratch
 ) -> tuple[int, int]:
     """Count a column over the rows on one side of a cut (axis -1: all); returns distinct values and rows."""
     distinct, size = 0, 0
-    for row in range(start, stop):
+    for row in range(len(rows)):
         if axis >= 0 and (rows[row, axis] <= cut) != left:
             continue
         code = rows[row, column]
@@ -297,8 +297,6 @@ def judge(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: i
 def holds(
     rows: NDArray[np.int32],
     first_code: int,
-    start: int,
-    stop: int,
     axis: int,
     cut: int,
     left: bool,
@@ -311,7 +309,7 @@ def holds(
     """
     verdict = YES
     for attribute in range(len(rules.table)):
-        distinct, size = count_side(rows, start, stop, axis, cut, left, first_code + attribute, scratch)
+        distinct, size = count_side(rows, axis, cut, left, first_code + attribute, scratch)
         answer = judge(rules, attribute, scratch, distinct, size)
         if answer == NO:
             return NO
@@ -325,4 +323,4 @@ def judge_classes(
 ) -> None:
     """The verdict on every class; `rows` are the codes of one after the other, and `starts` where each begins."""
     for each in range(len(verdicts)):
-        verdicts[each] = holds(rows, 0, starts[each], starts[each + 1], -1, 0, True, rules, scratch)
+        verdicts[each] = holds(rows[starts[each] : starts[each + 1]], 0, -1, 0, True, rules, scratch)

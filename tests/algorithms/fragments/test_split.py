@@ -29,10 +29,8 @@ def steps(space: SensitiveSpace, targets: list[float], weights: list[float], str
     run = split._Splitting(space, strict, np.array(weights))
     found: list[Fragmentation] = []
     while len(found) < 2000:
-        status = kernels.split(
-            run.cells, run.ground, run.fragments, run.sides, run.state, np.array(targets), run.weights, strict,
-            run.taken, len(found),
-        )  # fmt: skip
+        aim = kernels.FragmentAim(targets=np.array(targets), weights=run.weights, strict=strict)
+        status = kernels.split(run.cells, run.ground, run.fragments, run.sides, run.state, aim, run.taken, len(found))
         if status == kernels.FULL:
             grown = [np.concatenate([part, np.zeros_like(part)]) for part in run.fragments]
             run.fragments = kernels.FragmentArrays(*grown)

@@ -60,13 +60,12 @@ def chains(table: EncodedTable, requirement: Requirement, labels: Labels) -> NDA
     classes = _classes(table, labels)
     state = np.array([0, 0, ASK])
     room = (
-        rules_of(requirement),
-        scratch_of(requirement),
+        kernels.MergeTask(k=requirement.k, rules=rules_of(requirement), scratch=scratch_of(requirement)),
         costs_of(table),
         np.array([axis.weight for axis in table.axes]),
     )
     tally = _tally(requirement)
-    while (status := kernels.advance(classes, codes, tally, state, *room, requirement.k, 10**9)) != kernels.DONE:
+    while (status := kernels.advance(classes, codes, tally, state, *room, 10**9)) != kernels.DONE:
         if status == kernels.PAUSED:
             classes = _planted(table, classes)
             continue

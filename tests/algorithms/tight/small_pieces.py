@@ -139,10 +139,10 @@ class Searched:
     def of(cls, piece: Piece, labels: Labels, seed: int = 0, n_paths: int = 3) -> Searched:
         n, most = len(labels), len(labels) // piece.task.k + 1
         classes = moving.MovableClasses(
-            np.zeros((most, 3), np.int64),
-            np.full((n, 4), -1, np.int64),
-            np.empty((most, len(piece.table.axes), 6), np.int32),
-            np.zeros(most),
+            table=np.zeros((most, 3), np.int64),
+            rows=np.full((n, 4), -1, np.int64),
+            ends=np.empty((most, len(piece.table.axes), 6), np.int32),
+            loss=np.zeros(most),
         )
         classes.table[:, moving.HEAD] = -1
         moving.fill(piece.task.space, classes, labels, int(labels.max()) + 1)
@@ -152,10 +152,8 @@ class Searched:
     def search(self, swaps: bool, reach: int = 3) -> int:
         """One pass over all rows."""
         n = len(self.members)
-        n_changed = moving.search(
-            self.piece.task, self.classes, self.paths, 0, n, reach, swaps, self.clock, self.marks, self.members,
-            self.tools,
-        )  # fmt: skip
+        turn = moving.SearchPass(first=0, last=n, reach=reach, swaps=swaps, clock=self.clock)
+        n_changed = moving.search(self.piece.task, self.classes, self.paths, turn, self.marks, self.members, self.tools)
         self.clock += n
         return n_changed
 

@@ -123,11 +123,21 @@ class Trial:
         return found
 
 
+def options(n: int, slack: float, n_mends: int = 0) -> cutting.SplitOptions:
+    """Of a table of n rows."""
+    return cutting.SplitOptions(n_all=n, slack=slack, smallest=0, n_mends=n_mends)
+
+
+def division(n: int, sides: int = 0) -> cutting.Division:
+    """All rows on one side."""
+    return cutting.Division(sides=np.full(n, sides, np.int8), trial=np.empty(n, np.int8))
+
+
 def mended(piece: Piece, members: NDArray[np.int64], sides: Sides, only: int, slack: float) -> bool:
     """Mend two sides of all rows."""
     n = len(members)
     lined_up = cutting.line_up(piece.task, members, n, sides)
-    return cutting.mend(piece.task, members, n, sides, only, n, slack, *lined_up, piece._tools())
+    return cutting.mend(piece.task, members, sides, only, options(n, slack), *lined_up, piece._tools())
 
 
 @pytest.mark.usefixtures("uncompiled")
@@ -239,20 +249,20 @@ def test_the_best_cut() -> None:
     for seed, piece, rows in cases([*range(12), 25, 28, 33], 60, Fraction(1, 10)):
         n = len(piece.table)
         members = np.random.default_rng(seed).permutation(n)
-        room: Any = piece._cuts(n), piece._tools(), np.empty(n, np.int8), np.empty(n, np.int8)
-        sides: Sides = room[2]
+        room = piece._cuts(n), division(n), piece._tools()
+        sides: Sides = room[1].sides
         found = oracle.cuts(rows, members.tolist())  # of those that save as much, the kernel takes the rightmost first
         ordered = sorted((-round(saved, 9), axis, -place) for (axis, place), saved in found.items())
         cuts = [(found[axis, -place], axis, -place) for _, axis, place in ordered]
         for slack in SLACKS:
             may_be = (cut[0] for cut in cuts if cut[0] > 1e-9 and is_within(rows, members.tolist(), *cut[1:], slack))
             best = next(may_be, 0.0)
-            assert cutting.best_cut(piece.task, members, n, n, slack, 10**6, 0, *room) == pytest.approx(best)
-            first = cutting.best_cut(piece.task, members, n, n, slack, 1, 0, *room)
+            assert cutting.best_cut(piece.task, members, options(n, slack), 10**6, *room) == pytest.approx(best)
+            first = cutting.best_cut(piece.task, members, options(n, slack), 1, *room)
             assert first == pytest.approx(best if cuts and best == cuts[0][0] else 0.0)
-            once = cutting.best_cut(piece.task, members, n, n, slack, 10**6, 1, *room)
+            once = cutting.best_cut(piece.task, members, options(n, slack, 1), 10**6, *room)
             assert once == pytest.approx(max(best, best_mended(piece, rows, members, cuts, slack)))
-            several = cutting.best_cut(piece.task, members, n, n, slack, 10**6, 4, *room)
+            several = cutting.best_cut(piece.task, members, options(n, slack, 4), 10**6, *room)
             assert several >= once - 1e-9
             n_better += several > best + 1e-9
             if several > 0:
@@ -267,11 +277,10 @@ def test_values_are_halved() -> None:
     """Every value of one attribute goes half to each side where nothing had to be mended."""
     n_found = 0
     for seed, piece, rows in cases(range(40), 60, Fraction(2, 5)):
-        n, sides = len(piece.table), np.full(len(piece.table), 9, np.int8)
+        n, halves_of = len(piece.table), division(len(piece.table), 9)
+        sides = halves_of.sides
         members = np.random.default_rng(seed).permutation(n)
-        saved = cutting.even_cut(
-            piece.task, members, n, n, 0.0, piece._cuts(n), piece._tools(), sides, np.empty(n, np.int8)
-        )
+        saved = cutting.even_cut(piece.task, members, options(n, 0.0), piece._cuts(n), halves_of, piece._tools())
         if saved == 0:
             assert (sides == 9).all()
             continue
@@ -295,10 +304,9 @@ def test_rows_are_halved_where_nothing_is_sensitive(n_rare: int) -> None:
     table = encode(read(pl.DataFrame({"town": town})), schema)
     requirement = Requirement.of(schema, table)
     piece = piece_of(table, requirement)
-    n, sides = len(table), np.full(len(table), 9, np.int8)
-    saved = cutting.even_cut(
-        piece.task, np.arange(n), n, n, 0.0, piece._cuts(n), piece._tools(), sides, np.empty(n, np.int8)
-    )
+    n, halves_of = len(table), division(len(table), 9)
+    sides = halves_of.sides
+    saved = cutting.even_cut(piece.task, np.arange(n), options(n, 0.0), piece._cuts(n), halves_of, piece._tools())
     assert saved == (11 if n_rare else 0)  # one half has every rare row, and the other 11 rows lose nothing any more
     assert np.bincount(sides).tolist() == ([11, 10] if n_rare else [0] * 9 + [21])
 
@@ -308,13 +316,13 @@ def test_halted_kernels_come_back_at_once() -> None:
     """No axis is looked at, no cut is tried and no row is moved."""
     piece, _ = wide_piece(60)
     n, tools = len(piece.table), piece._tools()
-    members, sides, trial = np.arange(n), np.arange(n, dtype=np.int8) % 2, np.empty(n, np.int8)
+    members, sides = np.arange(n), np.arange(n, dtype=np.int8) % 2
     lined_up = cutting.line_up(piece.task, members, n, sides)
     assert cutting.find_cuts(piece.task, members, n, piece._cuts(n), piece.halt)[0] > 0
     piece.halt[0] = True
     assert cutting.find_cuts(piece.task, members, n, piece._cuts(n), piece.halt)[0] == 0
-    assert not cutting.mend(piece.task, members, n, sides.copy(), -1, n, 0.0, *lined_up, tools)
-    assert cutting.even_cut(piece.task, members, n, n, 0.0, piece._cuts(n), tools, sides, trial) == 0
+    assert not cutting.mend(piece.task, members, sides.copy(), -1, options(n, 0.0), *lined_up, tools)
+    assert cutting.even_cut(piece.task, members, options(n, 0.0), piece._cuts(n), division(n), tools) == 0
     assert len(classes_of(piece.split(0.0, 3, 0, Control()))) == 1
 
 

@@ -159,7 +159,7 @@ def test_the_first_move_is_the_one_that_saves_most(monkeypatch: pytest.MonkeyPat
             moving.without(piece.task.space, found.classes, row, low, high)
             lost = boxes.box_loss(piece.task.space, low, high)
             number = moving.try_move(
-                piece.task, found.classes, row, lost, room, n, gains, found.members, found.tools.scratch
+                piece.task, found.classes, row, lost, room[:n], gains, found.members, found.tools.scratch
             )  # fmt: skip
             if number < 0:
                 assert not saving

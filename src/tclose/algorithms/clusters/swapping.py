@@ -51,17 +51,26 @@ class TakeSwapping:
             np.zeros(soft.n_values + 1, np.int64), np.zeros(soft.n_values + 1), np.zeros(max(len(table.codes), 1))
         )
         sensitive = kernels.SwappedValues(
-            soft, values, cells.of_row, np.zeros(soft.n_values, np.int64), gauge, np.zeros(len(cells), np.int64)
+            soft=soft,
+            values=values,
+            cells=cells.of_row,
+            counts=np.zeros(soft.n_values, np.int64),
+            gauge=gauge,
+            tried=np.zeros(len(cells), np.int64),
         )
         index = index_of(table, owners, 1)
         labels, seeds = np.full(len(table), -1, np.int64), np.empty(len(sizes), np.int64)
-        total, before = index.points.sum(axis=0), np.zeros(len(table.axes))
-        rows, clock = sizes.kinds[sizes.sequence].sum(axis=1), 1
+        classes = kernels.SwappedClasses(
+            sizes=sizes.kinds[sizes.sequence].sum(axis=1),
+            labels=labels,
+            seeds=seeds,
+            total=index.points.sum(axis=0),
+            before=np.zeros(len(table.axes)),
+        )
+        clock = 1
 
         def take_out(first: int, last: int) -> None:
             nonlocal clock
-            clock = kernels.take_out(
-                index, rows, first, last, self.within, total, before, sensitive, clock, labels, seeds
-            )
+            clock = kernels.take_out(index, classes, first, last, self.within, sensitive, clock)
 
         return take_in_pieces(take_out, sizes, ROWS, labels, seeds, watch)

@@ -79,15 +79,25 @@ def swap(sensitive: SwappedValues, index: Index, found: Integers, size: int, n_f
     return clock
 
 
+class SwappedClasses(NamedTuple):
+    """What each class takes and what it got so far, and how the next seed is found."""
+
+    sizes: Integers  # rows of each class
+    labels: Integers  # the class of each row, -1 while it has none
+    seeds: Integers  # the row that each class is formed around
+    total: Floats  # the sum of the rows still there
+    before: Floats  # the seed before
+
+
 @kernel
 def take_out(
-    index: Index, sizes: Integers, first: int, last: int, within: int, total: Floats, before: Floats,
-    sensitive: SwappedValues, clock: int, labels: Integers, seeds: Integers,
-) -> int:  # fmt: skip
+    index: Index, classes: SwappedClasses, first: int, last: int, within: int, sensitive: SwappedValues, clock: int
+) -> int:
     """Form the classes first to last - 1: around each seed the nearest rows, swapped for others `within` so many more.
 
     The last class takes all that is left. Returns the time of `swap`.
     """
+    sizes, labels, seeds, total, before = classes
     stack, gaps = np.empty(64, np.int64), np.empty(64, np.float64)
     found, apart = np.empty(index.stops[0], np.int64), np.empty(index.stops[0])
     for number in range(first, last):

@@ -112,7 +112,7 @@ class Cover:
 
     def _cheapest(self, prices: Prices, limit: float, go: Go) -> Classes | None:
         """The cheapest partition below the limit, none where there is none; None where it was stopped."""
-        from tclose.algorithms.exact.subsets_loops import advance
+        from tclose.algorithms.exact.subsets_loops import Ways, advance
 
         types, n = self.types, len(self.kinds)
         offers = self._offers(prices, limit - prices.total, go)
@@ -124,9 +124,10 @@ class Cover:
             if not go(0.6):
                 return None
         least[-1] = 0.0
+        ways = Ways(least=least, last=last, limit=limit)
         whole, halves = n - 1, types.sums(prices.of_type)
         while whole >= 0:
-            whole = advance(types.shape, halves, offers, self.kinds, self.costs, limit, least, last, whole, BUDGET)
+            whole = advance(types.shape, halves, offers, self.kinds, self.costs, ways, whole, BUDGET)
             if not go(0.6):
                 return None
         classes, rest = [], 0

@@ -33,6 +33,22 @@ class Shape(NamedTuple):
     guards: int  # a bit above each count: one word is within another if their difference leaves all guards
 
 
+class HalfTables(NamedTuple):
+    """Of all sub-tables of the types in front, and of those behind."""
+
+    front: NDArray[np.int32]  # lows and then highs of all axes
+    behind: NDArray[np.int32]
+    sizes: tuple[Integers, Integers]  # rows
+
+
+class Ways(NamedTuple):
+    """The cheapest ways found so far from all rows down to each rest."""
+
+    least: Floats  # what the classes taken cost
+    last: NDArray[np.int32]  # the class taken last
+    limit: float  # what all classes together must cost less than
+
+
 class Offers(NamedTuple):
     """Classes to choose from: those whose first type is i from starts[i] on, the least reduced cost first."""
 
@@ -77,14 +93,13 @@ def judge_counts(
 
 @kernel
 def fill_costs(
-    start: int, stop: int, front: NDArray[np.int32], behind: NDArray[np.int32], sizes: tuple[Integers, Integers],
-    weights: Floats, prices: Costs, kinds: Kinds, costs: Floats,
-) -> None:  # fmt: skip
+    start: int, stop: int, halves: HalfTables, weights: Floats, prices: Costs, kinds: Kinds, costs: Floats
+) -> None:
     """cost = rows times sum over axes of weight times the loss of the span, infinite where it is no class.
 
-    `front` and `behind` have the lows and then the highs of all axes; it goes through the front
-    from start to stop.
+    It goes through the front from start to stop.
     """
+    front, behind, sizes = halves
     n_axes, width = len(weights), len(behind)
     for high in range(start, stop):
         for low in range(width):
@@ -195,15 +210,21 @@ def best_class(shape: Shape, prices: tuple[Floats, Floats], kinds: Kinds, costs:
 
 @kernel
 def advance(
-    shape: Shape, prices: tuple[Floats, Floats], offers: Offers, kinds: Kinds, costs: Floats, limit: float,
-    least: Floats, last: NDArray[np.int32], whole: int, budget: int,
-) -> int:  # fmt: skip
+    shape: Shape,
+    prices: tuple[Floats, Floats],
+    offers: Offers,
+    kinds: Kinds,
+    costs: Floats,
+    ways: Ways,
+    whole: int,
+    budget: int,
+) -> int:
     """least[rest] = min over classes C that have the first row of rest + C, of least[rest + C] + cost(C).
 
     From all rows down to none. A rest is left alone if least + prices of its rows reach the
-    limit, for no class costs less than its prices. `last` is the class taken last. Returns the
-    next rest, -1 at the end.
+    limit, for no class costs less than its prices. Returns the next rest, -1 at the end.
     """
+    least, last, limit = ways
     counts, part = np.empty(len(shape.most), np.int64), np.empty(len(shape.most), np.int64)
     width, guards = len(prices[1]), shape.guards
     front, behind, words_front, words_behind = prices[0], prices[1], shape.words[0], shape.words[1]

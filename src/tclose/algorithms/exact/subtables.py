@@ -189,13 +189,14 @@ def _decide(
 
 def find_costs(types: Types, kinds: NDArray[np.uint8], go: Go) -> Floats | None:
     """What each class costs: rows times loss, infinite for what is no class; None where it was stopped."""
-    from tclose.algorithms.exact.subsets_loops import fill_costs
+    from tclose.algorithms.exact.subsets_loops import HalfTables, fill_costs
 
     costs, prices = np.empty(len(kinds)), costs_of(types.table)
     weights = np.array([axis.weight for axis in types.table.axes])
     front, behind = types.boxes
+    halves = HalfTables(front=front, behind=behind, sizes=types.sizes)
     for start, stop in _pieces(len(front), max(AT_A_TIME // len(behind), 1)):
-        fill_costs(start, stop, front, behind, types.sizes, weights, prices, kinds, costs)
+        fill_costs(start, stop, halves, weights, prices, kinds, costs)
         if not go(0.2 + 0.1 * stop / len(front)):
             return None
     return costs

@@ -45,6 +45,14 @@ class FragmentGround(NamedTuple):
     paths: Places  # of a tree, at each place: its leaf and the nodes above it, the root last, filled up with -1
 
 
+class FragmentAim(NamedTuple):
+    """What fragments are cut for, and where cuts may be."""
+
+    targets: Floats  # the bound of each attribute that is to be reached
+    weights: Floats  # of each attribute in Psi
+    strict: bool  # whether boxes are those of the cuts; else those of the cells within
+
+
 class FragmentArrays(NamedTuple):
     """The fragments so far.
 
@@ -237,13 +245,12 @@ def judge(
     number: int,
     axis: int,
     totals: Floats,
-    targets: Floats,
-    weights: Floats,
-    strict: bool,
+    aim: FragmentAim,
     sides: Sides,
 ) -> float:
     """Psi after the cut between the two sides: the sum over attributes of weight times what is above the target."""
     psi, excess, least = 0.0, 0.0, fragments.least
+    targets, weights, strict = aim
     n_attributes = len(ground.table)
     for attribute in range(n_attributes):
         after = side_cost(sides, 0, ground, attribute, strict) + side_cost(sides, 1, ground, attribute, strict)
@@ -265,9 +272,7 @@ def sweep(
     number: int,
     axis: int,
     totals: Floats,
-    targets: Floats,
-    weights: Floats,
-    strict: bool,
+    aim: FragmentAim,
     sides: Sides,
 ) -> tuple[float, int]:
     """The cut of a fragment along an attribute that leaves least Psi: Psi, and the last place on its left.
@@ -276,7 +281,7 @@ def sweep(
     that occur, and in a tree only those between two children of the node that holds the fragment.
     """
     start, stop = fragments.ranges[number, 0], fragments.ranges[number, 1]
-    n_attributes = len(ground.table)
+    n_attributes, strict = len(ground.table), aim.strict
     fragments.sums[number, axis] = np.inf
     for attribute in range(n_attributes):
         fragments.least[number, axis, attribute] = np.inf
@@ -304,7 +309,7 @@ def sweep(
         elif row < stop:
             copy(sides.boxes, 1, sides.beyond, row)
         if not is_tree or joint_node(ground, axis, cut, after) == node:
-            psi = judge(ground, fragments, number, axis, totals, targets, weights, strict, sides)
+            psi = judge(ground, fragments, number, axis, totals, aim, sides)
             if psi < best:
                 best, best_cut = psi, cut
         cut = cut + 1 if strict else after
@@ -358,16 +363,15 @@ def part(
 
 @inner
 def can_leave_less(
-    fragments: FragmentArrays, number: int, axis: int, totals: Floats, targets: Floats, weights: Floats, psi: float,
-    most: float,
-) -> bool:  # fmt: skip
+    fragments: FragmentArrays, number: int, axis: int, totals: Floats, aim: FragmentAim, psi: float, most: float
+) -> bool:
     """Whether a cut may leave less Psi than this: by the attributes above their target alone, then one by one."""
     if psi + fragments.sums[number, axis] >= most:
         return False
     total = 0.0
     for attribute in range(len(totals)):
-        above = totals[attribute] + fragments.least[number, axis, attribute] - targets[attribute]
-        total += weights[attribute] * max(above, 0.0)
+        above = totals[attribute] + fragments.least[number, axis, attribute] - aim.targets[attribute]
+        total += aim.weights[attribute] * max(above, 0.0)
     return total < most
 
 
@@ -378,9 +382,7 @@ def split(
     fragments: FragmentArrays,
     sides: Sides,
     state: Integers,
-    targets: Floats,
-    weights: Floats,
-    strict: bool,
+    aim: FragmentAim,
     taken: Places,
     budget: int,
 ) -> int:
@@ -391,6 +393,7 @@ def split(
     spent (PAUSED), also within the turn that looks for a cut. Of several cuts the first is taken.
     """
     n_attributes = len(ground.table)
+    targets, weights, strict = aim
     totals = np.zeros(n_attributes)
     first_number, first_axis = 0, 0
     if state[N_FRAGMENTS] == 0:
@@ -433,9 +436,9 @@ def split(
             turn = state[TURN]
             state[TURN] += 1
             number, axis = (turn // n_attributes, turn % n_attributes) if turn >= 0 else (first_number, first_axis)
-            if not can_leave_less(fragments, number, axis, totals, targets, weights, psi, sides.best[0] - NEAR):
+            if not can_leave_less(fragments, number, axis, totals, aim, psi, sides.best[0] - NEAR):
                 continue
-            found, cut = sweep(cells, ground, fragments, number, axis, totals, targets, weights, strict, sides)
+            found, cut = sweep(cells, ground, fragments, number, axis, totals, aim, sides)
             width = fragments.boxes[number, n_attributes + axis] - fragments.boxes[number, axis]
             budget -= sweep_cost(ground, sides, fragments.ranges[number, 1] - fragments.ranges[number, 0], width)
             if found < sides.best[0]:

@@ -174,17 +174,22 @@ class _Splitting:
         nodes = max((len(scale.heights) for scale in space.scales if isinstance(scale, OnTree)), default=1)
         leaves = max((len(scale.paths) for scale in space.scales if isinstance(scale, OnTree)), default=1)
         self.sides = kernels.Sides(
-            np.zeros(2), np.zeros((2, n_attributes)), np.zeros((2, 2 * n_attributes), np.int32),
-            np.zeros((2, n_attributes, nodes)), np.zeros((0 if strict else n_cells, 2 * n_attributes), np.int32),
-            np.zeros((n_attributes, leaves), np.int32), np.zeros(n_attributes, np.int64), np.zeros(1),
-        )  # fmt: skip
+            mass=np.zeros(2),
+            moments=np.zeros((2, n_attributes)),
+            boxes=np.zeros((2, 2 * n_attributes), np.int32),
+            nodes=np.zeros((2, n_attributes, nodes)),
+            beyond=np.zeros((0 if strict else n_cells, 2 * n_attributes), np.int32),
+            leaves=np.zeros((n_attributes, leaves), np.int32),
+            n_leaves=np.zeros(n_attributes, np.int64),
+            best=np.zeros(1),
+        )
         self.state, self.taken = np.zeros(kernels.ABOVE + n_attributes, np.int64), np.empty(n_cells, np.int32)
         self.fragments = kernels.FragmentArrays(
-            np.zeros((ROOM, 2), np.int64),
-            np.zeros((ROOM, 2 * n_attributes), np.int32),
-            np.zeros((ROOM, n_attributes)),
-            np.zeros((ROOM, n_attributes, n_attributes)),
-            np.zeros((ROOM, n_attributes)),
+            ranges=np.zeros((ROOM, 2), np.int64),
+            boxes=np.zeros((ROOM, 2 * n_attributes), np.int32),
+            bounds=np.zeros((ROOM, n_attributes)),
+            least=np.zeros((ROOM, n_attributes, n_attributes)),
+            sums=np.zeros((ROOM, n_attributes)),
         )
         self.fragments.ranges[0, 1] = n_cells
         self.fragments.boxes[0, n_attributes:] = np.array(sizes) - 1
@@ -193,11 +198,11 @@ class _Splitting:
         """Go on until the targets are met; False if there was no time or no room."""
         from tclose.algorithms.fragments import fragments_loops as kernels
 
+        aim = kernels.FragmentAim(targets=targets, weights=self.weights, strict=self.strict)
         while True:
             status = kernels.split(
-                self.cells, self.ground, self.fragments, self.sides, self.state, targets, self.weights, self.strict,
-                self.taken, BUDGET,
-            )  # fmt: skip
+                self.cells, self.ground, self.fragments, self.sides, self.state, aim, self.taken, BUDGET
+            )
             if status in (kernels.DONE, kernels.STUCK):
                 return True
             if control.stop or (most is not None and self.state[0] >= most):

@@ -207,7 +207,7 @@ class _Groups:
 
     def hold(self, node: Node) -> bool | None:
         """Whether all classes of a node meet the requirement; None if the time is up before that is known."""
-        from tclose.algorithms.incognito.lattice_loops import check
+        from tclose.algorithms.incognito.lattice_loops import GroupedCodes, check
         from tclose.kernels.closeness import ASK, NO, YES
 
         search = self.search
@@ -218,11 +218,10 @@ class _Groups:
         if np.bincount(numbers, self.sizes).min() < search.requirement.k:
             return False
         groups, classes = _sorted_by(numbers, n_classes)
+        grouped = GroupedCodes(codes=self.codes, begins=self.begins)
         label, budget = 0, BUDGET // pace_of(search.requirement)
         while label < n_classes:
-            label, verdict = check(
-                self.codes, self.begins, groups, classes, label, budget, search.rules, search.scratch, search.room
-            )
+            label, verdict = check(grouped, groups, classes, label, budget, search.rules, search.scratch, search.room)
             if verdict == ASK:
                 members = groups[classes[label] : classes[label + 1]]
                 rows = np.concatenate([self.codes[self.begins[of] : self.begins[of + 1]] for of in members])

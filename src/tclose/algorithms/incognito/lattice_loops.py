@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,17 +54,30 @@ def sort_by(numbers: Integers, starts: Integers, order: Integers) -> None:
     starts[0] = 0
 
 
+class GroupedCodes(NamedTuple):
+    """The sensitive values of all rows, those of a group side by side."""
+
+    codes: NDArray[np.int32]  # one row a row, one column an attribute
+    begins: Integers  # where each group begins, and where the last ends
+
+
 @kernel
 def check(
-    codes: NDArray[np.int32], begins: Integers, groups: Integers, classes: Integers, first: int, budget: int,
-    rules: Rules, scratch: Scratch, room: NDArray[np.int32],
-) -> tuple[int, int]:  # fmt: skip
+    grouped: GroupedCodes,
+    groups: Integers,
+    classes: Integers,
+    first: int,
+    budget: int,
+    rules: Rules,
+    scratch: Scratch,
+    room: NDArray[np.int32],
+) -> tuple[int, int]:
     """Check classes from `first` on until one does not hold, or the budget of rows, once an attribute, is spent.
 
-    Rows of a group lie side by side in `codes`, from `begins[group]` on; the groups of a class do
-    in `groups`, from `classes[class]` on. Returns the class to go on with and YES, or the one
-    that does not hold or is not decided here and the verdict.
+    The groups of a class lie side by side in `groups`, from `classes[class]` on. Returns the class to
+    go on with and YES, or the one that does not hold or is not decided here and the verdict.
     """
+    codes, begins = grouped
     for label in range(first, len(classes) - 1):
         size = 0
         for place in range(classes[label], classes[label + 1]):
@@ -71,7 +86,7 @@ def check(
                     room[size, column] = codes[row, column]
                 size += 1
         # Without an axis `left` says nothing; a literal True there would have `holds` compiled a second time.
-        verdict = holds(room, 0, 0, size, -1, 0, size > 0, rules, scratch)
+        verdict = holds(room[:size], 0, -1, 0, size > 0, rules, scratch)
         if verdict != YES:
             return label, verdict
         budget -= size * max(codes.shape[1], 1)

@@ -116,19 +116,20 @@ class _Work:
         state[kernels.N_STACK], state[kernels.VERDICT] = len(begins), closeness.ASK
         widest = max(axis.size for axis in table.axes)
         room = kernels.Room(
-            np.zeros(widest, np.int64),
-            np.empty(widest, np.int32),
-            np.empty(widest, np.int64),
-            np.empty_like(rows),
-            np.empty_like(index),
+            histogram=np.zeros(widest, np.int64),
+            places=np.empty(widest, np.int32),
+            counts=np.empty(widest, np.int64),
+            rows=np.empty_like(rows),
+            rows_from=np.empty_like(index),
         )
         return cls(kernels, rows, index, stack, classes, state, room)
 
     def advance(self, requirement: Requirement, costs: Costs, rules: Rules, scratch: Scratch) -> int:
-        status: int = self.kernels.advance(
-            self.rows, self.index, self.stack, self.classes, self.state, requirement.k, costs, rules, scratch,
-            self.room, BUDGET // pace_of(requirement),
-        )  # fmt: skip
+        stretches = self.kernels.RowStretches(
+            rows=self.rows, numbers=self.index, stack=self.stack, classes=self.classes, state=self.state
+        )
+        budget = BUDGET // pace_of(requirement)
+        status: int = self.kernels.advance(stretches, requirement.k, costs, rules, scratch, self.room, budget)
         return status
 
     def put_back(self) -> None:

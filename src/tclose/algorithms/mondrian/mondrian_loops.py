@@ -20,14 +20,24 @@ Rows = NDArray[np.int32]
 Integers = NDArray[np.int64]
 
 
+class RowStretches(NamedTuple):
+    """Classes as stretches of rows, which are moved for that."""
+
+    rows: Rows  # places, then codes
+    numbers: Integers  # which row of the table each is
+    stack: Integers  # start and stop of each class still to be cut
+    classes: Integers  # where finished classes begin
+    state: Integers  # what is under way from call to call; see the names above
+
+
 class Room(NamedTuple):
     """Room to work in."""
 
-    histogram: Integers
-    places: NDArray[np.int32]
-    counts: Integers
-    rows: Rows
-    rows_from: Integers
+    histogram: Integers  # by place of an axis
+    places: NDArray[np.int32]  # the places that occur
+    counts: Integers  # and how many rows each has
+    rows: Rows  # of the right side of a cut
+    rows_from: Integers  # which row of the table each of these is
 
 
 @once
@@ -59,12 +69,11 @@ def axis_order(rows: Rows, start: int, stop: int, costs: Costs) -> tuple[NDArray
 
 
 @once
-def count_places(rows: Rows, start: int, stop: int, axis: int, low: int, high: int, room: Room) -> int:
+def count_places(rows: Rows, axis: int, low: int, high: int, room: Room) -> int:
     """The distinct places of the class on an axis, ascending, with their counts; returns how many."""
-    size = stop - start
-    found = 0
+    size, found = len(rows), 0
     if high - low < 4 * size + 64:
-        for row in range(start, stop):
+        for row in range(size):
             room.histogram[rows[row, axis] - low] += 1
         for place in range(high - low + 1):
             if room.histogram[place]:
@@ -75,7 +84,7 @@ def count_places(rows: Rows, start: int, stop: int, axis: int, low: int, high: i
         return found
     values = np.empty(size, np.int32)
     for row in range(size):
-        values[row] = rows[start + row, axis]
+        values[row] = rows[row, axis]
     sort_codes(values, size)
     for row in range(size):
         if row == 0 or values[row] != values[row - 1]:
@@ -87,15 +96,13 @@ def count_places(rows: Rows, start: int, stop: int, axis: int, low: int, high: i
 
 
 @once
-def median_cuts(
-    rows: Rows, start: int, stop: int, axis: int, low: int, high: int, k: int, costs: Costs, room: Room
-) -> tuple[int, int]:
+def median_cuts(rows: Rows, axis: int, low: int, high: int, k: int, costs: Costs, room: Room) -> tuple[int, int]:
     """The two places to cut after, -1 where there is none: nearest the median between subtrees, and anywhere.
 
     Only cuts with at least k rows on both sides count. On a line every boundary is alike.
     """
-    found = count_places(rows, start, stop, axis, low, high, room)
-    size, left = stop - start, 0
+    found = count_places(rows, axis, low, high, room)
+    size, left = len(rows), 0
     widest = span_cost(costs, axis, low, high)
     between, anywhere = -1, -1
     between_by, anywhere_by = size + 1, size + 1  # how uneven the best cuts so far are
@@ -137,14 +144,13 @@ def divide(rows: Rows, index: Integers, start: int, stop: int, axis: int, cut: i
 
 @kernel
 def advance(
-    rows: Rows, index: Integers, stack: Integers, classes: Integers, state: Integers, k: int, costs: Costs,
-    rules: Rules, scratch: Scratch, room: Room, budget: int,
-) -> int:  # fmt: skip
+    stretches: RowStretches, k: int, costs: Costs, rules: Rules, scratch: Scratch, room: Room, budget: int
+) -> int:
     """Cut the classes on the stack until none is left, the budget of row visits is spent, or a verdict is needed.
 
     A class takes the first cut, over its axes from the widest on, whose sides both hold.
-    `state` carries what is under way from call to call; see the names above.
     """
+    rows, numbers, stack, classes, state = stretches
     n_axes = len(costs.table)
     while state[N_STACK] > 0 or state[VERDICT] != ASK:
         resumed = state[VERDICT] != ASK
@@ -159,7 +165,7 @@ def advance(
         state[VERDICT] = ASK
         while not accepted and state[CANDIDATE] < 2 * len(order):
             axis = order[state[CANDIDATE] // 2]
-            cuts = median_cuts(rows, start, stop, axis, ends[0, axis], ends[1, axis], k, costs, room)
+            cuts = median_cuts(rows[start:stop], axis, ends[0, axis], ends[1, axis], k, costs, room)
             second = state[CANDIDATE] % 2
             state[CANDIDATE] += 1
             budget -= stop - start
@@ -171,7 +177,7 @@ def advance(
             verdict = YES
             for side in range(2):  # two calls with True and False would each be compiled
                 if verdict != NO:
-                    answer = holds(rows, n_axes, start, stop, axis, cut, side == 0, rules, scratch)
+                    answer = holds(rows[start:stop], n_axes, axis, cut, side == 0, rules, scratch)
                     verdict = NO if answer == NO else max(verdict, answer)
             if verdict == ASK:
                 return ASKED
@@ -180,7 +186,7 @@ def advance(
                 state[VERDICT] = NO
                 return PAUSED
         if accepted:
-            middle = divide(rows, index, start, stop, state[AXIS], state[CUT], room)
+            middle = divide(rows, numbers, start, stop, state[AXIS], state[CUT], room)
             for low, high in ((start, middle), (middle, stop)):
                 stack[state[N_STACK], 0], stack[state[N_STACK], 1] = low, high
                 state[N_STACK] += 1

@@ -34,11 +34,21 @@ def take_along(
     links = np.arange(len(table) + 2, dtype=np.int32)
     counts = np.bincount(owners, minlength=n_buckets)
     stops = np.cumsum(counts)
-    curve = kernels.Curve(words, links, links.copy(), stops - counts, stops, counts, n_keys, n_rows)
+    curve = kernels.Curve(
+        words=words,
+        before=links,
+        after=links.copy(),
+        starts=stops - counts,
+        stops=stops,
+        living=counts,
+        n_keys=n_keys,
+        n_rows=n_rows,
+    )
     random, taken = np.array([seed], np.uint64), np.empty(int(sizes.kinds.max()), np.int64)
     labels, seeds = np.full(len(table), -1, np.int64), np.empty(len(sizes), np.int64)
+    classes = kernels.TakenClasses(kinds=sizes.kinds, sequence=sizes.sequence, labels=labels, seeds=seeds)
 
     def take_out(first: int, last: int) -> None:
-        kernels.take_out(curve, sizes.kinds, sizes.sequence, first, last, random, taken, labels, seeds)
+        kernels.take_out(curve, classes, first, last, random, taken)
 
     return take_in_pieces(take_out, sizes, ROWS, labels, seeds, watch)

@@ -35,6 +35,15 @@ class Curve(NamedTuple):
     n_rows: int  # bits of a row's number
 
 
+class TakenClasses(NamedTuple):
+    """What each class takes, and what it got so far."""
+
+    kinds: Integers  # rows that a class of each kind takes of each bucket
+    sequence: Links  # the kind of each class
+    labels: Integers  # the class of each row, -1 while it has none
+    seeds: Integers  # the row that each class is formed around
+
+
 class Seed(NamedTuple):
     """The row that a class is formed around."""
 
@@ -112,13 +121,19 @@ def draw_place(after: Links, start: int, stop: int, random: Random) -> int:
 
 @inner
 def take_share(
-    words: Integers, before: Links, after: Links, ends: tuple[int, int], sides: tuple[int, int], seed: Seed, size: int,
-    taken: Integers, labels: Integers,
-) -> None:  # fmt: skip
-    """Give a class so many rows of a bucket: from the living places on both sides outward, the nearer first."""
+    words: Integers,
+    before: Links,
+    after: Links,
+    ends: tuple[int, int],
+    sides: tuple[int, int],
+    seed: Seed,
+    taken: Integers,
+    labels: Integers,
+) -> None:
+    """Give a class as many rows of a bucket as `taken` holds: from both sides outward, the nearer living one first."""
     start, stop = ends
     left, right = sides
-    for each in range(size):
+    for each in range(len(taken)):
         if left < start:
             nearer = right
         elif right >= stop:
@@ -133,16 +148,13 @@ def take_share(
             right = find(after, right + 2) - 1
         else:
             left = find(before, left) - 1
-    for each in range(size):
+    for each in range(len(taken)):
         before[taken[each] + 1] = left + 1
         after[taken[each] + 1] = right + 1
 
 
 @kernel
-def take_out(
-    curve: Curve, kinds: Integers, sequence: Links, first: int, last: int, random: Random, taken: Integers,
-    labels: Integers, seeds: Integers,
-) -> None:  # fmt: skip
+def take_out(curve: Curve, classes: TakenClasses, first: int, last: int, random: Random, taken: Integers) -> None:
     """Form the classes first to last - 1: around a random row, the nearest of each bucket along the curve.
 
     A bucket more than half dead is compacted, so that a random place is alive every other time,
@@ -150,6 +162,7 @@ def take_out(
     """
     # Handed on one by one: the arrays of a tuple are reference-counted at each call, which takes as long as all else.
     words, before, after, starts, stops, living, n_keys, n_rows = curve
+    kinds, sequence, labels, seeds = classes
     key_mask, row_mask = (1 << n_keys) - 1, (1 << n_rows) - 1
     for number in range(first, last):
         sizes = kinds[sequence[number]]
@@ -167,7 +180,7 @@ def take_out(
             else:
                 place = first_at_least(words, start, stop, ((bucket << n_keys) | key) << n_rows)
                 left, right = find(before, place) - 1, find(after, place + 1) - 1
-            take_share(words, before, after, (start, stop), (left, right), about, sizes[bucket], taken, labels)
+            take_share(words, before, after, (start, stop), (left, right), about, taken[: sizes[bucket]], labels)
             living[bucket] -= sizes[bucket]
             if 2 * living[bucket] < stop - start:
                 stops[bucket] = compact(words, before, after, start, stop)

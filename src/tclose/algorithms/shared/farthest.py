@@ -23,14 +23,16 @@ def take_farthest(
     its bucket is a row of another class.
     """
     from tclose.algorithms.shared import farthest_loops as kernels
+    from tclose.algorithms.shared.along_loops import TakenClasses
 
     index = index_of(table, owners, sizes.kinds.shape[1])
     labels, seeds = np.full(len(table), -1, np.int64), np.empty(len(sizes), np.int64)
+    classes = TakenClasses(kinds=sizes.kinds, sequence=sizes.sequence, labels=labels, seeds=seeds)
     total, before = index.points.sum(axis=0), np.zeros(len(table.axes))
     most = int(sizes.kinds.max())
     found, apart = np.empty(most, np.int64), np.empty(most)
 
     def take_out(first: int, last: int) -> None:
-        kernels.take_out(index, sizes.kinds, sizes.sequence, first, last, total, before, found, apart, labels, seeds)
+        kernels.take_out(index, classes, first, last, total, before, found, apart)
 
     return take_in_pieces(take_out, sizes, ROWS, labels, seeds, watch)

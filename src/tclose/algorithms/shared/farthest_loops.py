@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.shared.along_loops import TakenClasses
 from tclose.algorithms.shared.nearest_loops import LEAF, Index, all_living, compact, nearest, remove
 from tclose.kernels.compile import inner, kernel
 
@@ -86,10 +87,20 @@ def give(index: Index, bucket: int, place: int, number: int, total: Floats, labe
 
 @kernel
 def take_out(
-    index: Index, kinds: Integers, sequence: NDArray[np.int32], first: int, last: int, total: Floats, before: Floats,
-    found: Integers, apart: Floats, labels: Integers, seeds: Integers,
-) -> None:  # fmt: skip
-    """Form the classes first to last - 1: around each seed, the nearest of each bucket."""
+    index: Index,
+    classes: TakenClasses,
+    first: int,
+    last: int,
+    total: Floats,
+    before: Floats,
+    found: Integers,
+    apart: Floats,
+) -> None:
+    """Form the classes first to last - 1: around each seed, the nearest of each bucket.
+
+    `total` and `before` are those of `next_seed`; `found` and `apart` are room for the rows of a class.
+    """
+    kinds, sequence, labels, seeds = classes
     stack, gaps = np.empty(64, np.int64), np.empty(64, np.float64)
     for number in range(first, last):
         sizes = kinds[sequence[number]]

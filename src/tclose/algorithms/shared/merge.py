@@ -48,12 +48,10 @@ def merge(
         codes[:, place] = column[order]
     first = 0 if looks_left is None else int(labels.max())
     classes, tally, state = _classes(table, labels), _tally(requirement), np.array([first, 0, ASK])
-    rules, scratch, costs = rules_of(requirement), scratch_of(requirement), costs_of(table)
-    weights = np.array([axis.weight for axis in table.axes])
+    task = kernels.MergeTask(k=requirement.k, rules=rules_of(requirement), scratch=scratch_of(requirement))
+    costs, weights = costs_of(table), np.array([axis.weight for axis in table.axes])
     budget = BUDGET // pace_of(requirement)
-    while kernels.DONE != (
-        status := kernels.advance(classes, codes, tally, state, rules, scratch, costs, weights, requirement.k, budget)
-    ):
+    while kernels.DONE != (status := kernels.advance(classes, codes, tally, state, task, costs, weights, budget)):
         if status == kernels.ASKED:
             each = zip(requirement.attributes, tally.counts, strict=True)
             held = all(attribute.holds(counts[: attribute.domain.size]) for attribute, counts in each)
@@ -132,7 +130,15 @@ def _classes(table: EncodedTable, labels: Labels) -> MergedClasses:
     lows, highs = ([span[side] for span in spans] for side in (0, 1))
     none, nowhere = np.zeros(0, np.int64), np.zeros((0, 0), np.int32)
     spans_of = np.stack([*lows, *highs], axis=1)
-    classes = kernels.MergedClasses(rows, spans_of, np.sum(costs, axis=0), none, nowhere, np.zeros((0, 0)), none)
+    classes = kernels.MergedClasses(
+        table=rows,
+        spans=spans_of,
+        loss=np.sum(costs, axis=0),
+        along=none,
+        ends=nowhere,
+        rises=np.zeros((0, 0)),
+        inside=none,
+    )
     return _planted(table, classes)
 
 

@@ -224,17 +224,23 @@ def join(classes: MergedClasses, number: int, other: int, costs: Costs, weights:
     look_above(classes, number)
 
 
+class MergeTask(NamedTuple):
+    """What is asked of every class."""
+
+    k: int
+    rules: Rules
+    scratch: Scratch  # room to judge by the rules
+
+
 @kernel
 def advance(
     classes: MergedClasses,
     codes: NDArray[np.int32],
     tally: MergeTally,
     state: Integers,
-    rules: Rules,
-    scratch: Scratch,
+    task: MergeTask,
     costs: Costs,
     weights: Floats,
-    k: int,
     budget: int,
 ) -> int:
     """Go through the classes until all hold, the budget is spent, a verdict is needed, or the tree is half empty.
@@ -253,7 +259,7 @@ def advance(
             budget -= state[SIZE] * codes.shape[1]
         verdict = state[VERDICT]
         if verdict == ASK:
-            verdict = holds(tally, state[SIZE], rules, scratch) if state[SIZE] >= k else NO
+            verdict = holds(tally, state[SIZE], task.rules, task.scratch) if state[SIZE] >= task.k else NO
             budget -= tally.distinct.sum()
             if verdict == ASK:
                 return ASKED

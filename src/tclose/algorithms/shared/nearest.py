@@ -24,14 +24,16 @@ def take_nearest(
 ) -> tuple[Integers, Integers]:
     """The class of each row and the seed of each class: around a random row, the nearest of each bucket."""
     from tclose.algorithms.shared import nearest_loops as kernels
+    from tclose.algorithms.shared.along_loops import TakenClasses
 
     index = index_of(table, owners, sizes.kinds.shape[1])
     labels, seeds = np.full(len(table), -1, np.int64), np.empty(len(sizes), np.int64)
+    classes = TakenClasses(kinds=sizes.kinds, sequence=sizes.sequence, labels=labels, seeds=seeds)
     most = int(sizes.kinds.max())
     random, found, apart = np.array([seed], np.uint64), np.empty(most, np.int64), np.empty(most)
 
     def take_out(first: int, last: int) -> None:
-        kernels.take_out(index, sizes.kinds, sizes.sequence, first, last, random, found, apart, labels, seeds)
+        kernels.take_out(index, classes, first, last, random, found, apart)
 
     return take_in_pieces(take_out, sizes, ROWS, labels, seeds, watch)
 
@@ -49,9 +51,17 @@ def index_of(table: EncodedTable, owners: NDArray[np.int32], n_buckets: int) -> 
     widths = np.array([1 << max((int(count) - 1) // kernels.LEAF, 0).bit_length() for count in counts])
     ends = np.cumsum(2 * widths)
     index = kernels.Index(
-        points, order, np.ones(len(table), np.bool_), stops - counts, stops, counts, ends - 2 * widths, widths,
-        np.empty((ends[-1], 2 * len(table.axes))), np.zeros(ends[-1], np.int64),
-    )  # fmt: skip
+        points=points,
+        rows=order,
+        alive=np.ones(len(table), np.bool_),
+        starts=stops - counts,
+        stops=stops,
+        living=counts,
+        roots=ends - 2 * widths,
+        widths=widths,
+        boxes=np.empty((ends[-1], 2 * len(table.axes))),
+        inside=np.zeros(ends[-1], np.int64),
+    )
     for bucket in range(len(counts)):
         kernels.build(index, bucket)
     return index

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.shared.along_loops import draw_bucket
+from tclose.algorithms.shared.along_loops import TakenClasses, draw_bucket
 from tclose.kernels.compile import inner, kernel
 from tclose.kernels.random import Random, draw
 
@@ -180,10 +180,10 @@ def nearest(
 
 @kernel
 def take_out(
-    index: Index, kinds: Integers, sequence: NDArray[np.int32], first: int, last: int, random: Random,
-    found: Integers, apart: Floats, labels: Integers, seeds: Integers,
-) -> None:  # fmt: skip
+    index: Index, classes: TakenClasses, first: int, last: int, random: Random, found: Integers, apart: Floats
+) -> None:
     """Form the classes first to last - 1: around a random row, the nearest of each bucket."""
+    kinds, sequence, labels, seeds = classes
     stack, gaps = np.empty(64, np.int64), np.empty(64, np.float64)
     for number in range(first, last):
         sizes = kinds[sequence[number]]

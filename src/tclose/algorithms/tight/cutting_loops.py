@@ -46,7 +46,32 @@ class Cuts(NamedTuple):
     highs: Places
     left: Floats  # the cost of all up to a place
     found: Places  # the places that occur
-    key: Floats
+    key: Floats  # what rows or cuts are sorted by
+
+
+class Division(NamedTuple):
+    """On which side of a cut, 0 or 1, each row of a class is."""
+
+    sides: NDArray[np.int8]  # of the best division so far
+    trial: NDArray[np.int8]  # of the one being tried
+
+
+class SplitClasses(NamedTuple):
+    """Classes that are split, as stretches of `members`."""
+
+    members: Integers  # the rows
+    stack: Integers  # start and stop of each class still to be looked at
+    starts: Integers  # of the classes that stay as they are
+    state: Integers  # how many are on the stack, and how many stay; see the names above
+
+
+class SplitOptions(NamedTuple):
+    """How far classes are split, and how hard that is tried."""
+
+    n_all: int  # rows of the whole table, from which on `slack` counts in full
+    slack: float  # the share of t that the largest class must leave to its parts
+    smallest: int  # classes of fewer rows stay as they are
+    n_mends: int  # cuts of a class that are mended at most
 
 
 @once
@@ -173,9 +198,15 @@ def place_of_most(ratios: Floats) -> int:
 
 @inner
 def mend(
-    task: Task, members: Integers, n: int, sides: NDArray[np.int8], only: int, n_all: int, slack: float,
-    heads: Integers, following: Integers, tools: Tools,
-) -> bool:  # fmt: skip
+    task: Task,
+    members: Integers,
+    sides: NDArray[np.int8],
+    only: int,
+    options: SplitOptions,
+    heads: Integers,
+    following: Integers,
+    tools: Tools,
+) -> bool:
     """Move rows over until both sides are within their limits; `only` names the one side rows may leave, or is -1.
 
     `heads` and `following` are what `line_up` found; `heads` goes along.
@@ -184,8 +215,8 @@ def mend(
     there, promise most. Halted, it gives up.
     """
     rows, soft, k, n_attributes = task.space.rows, task.soft, task.k, task.n_attributes
-    gauge, other = tools.gauge, tools.other
-    first, n_values = task.n_axes + n_attributes, soft.n_values
+    gauge, other, n_all, slack = tools.gauge, tools.other, options.n_all, options.slack
+    n, first, n_values = len(members), task.n_axes + n_attributes, soft.n_values
     counts, sizes = np.zeros((2, n_values), np.int64), np.zeros(2, np.int64)
     tally(task, members, n, sides, counts, sizes)
     moved = np.zeros(n, np.bool_)
@@ -284,15 +315,17 @@ def both_hold(task: Task, members: Integers, n: int, sides: NDArray[np.int8], ro
 
 @once
 def best_cut(
-    task: Task, members: Integers, n: int, n_all: int, slack: float, n_checks: int, n_mends: int, cuts: Cuts,
-    tools: Tools, sides: NDArray[np.int8], trial: NDArray[np.int8],
-) -> float:  # fmt: skip
+    task: Task, members: Integers, options: SplitOptions, n_checks: int, cuts: Cuts, division: Division, tools: Tools
+) -> float:
     """The division of a class that saves most, into `sides`; returns what it saves, 0 if there is none.
 
-    Cuts are looked at from the one that saves most on. The first whose sides are both within
-    their limits ends the search; before it, some are mended, and count by what they then save.
+    Cuts are looked at from the one that saves most on, `n_checks` at most. The first whose sides
+    are both within their limits ends the search; before it, some are mended, and count by what
+    they then save.
     """
     rows, soft, key, order, room = task.space.rows, task.soft, cuts.key, cuts.order, cuts.room
+    n, sides, trial = len(members), division.sides, division.trial
+    n_mends = options.n_mends if n <= LARGE else min(options.n_mends, 1)
     n_cuts, total = find_cuts(task, members, n, cuts, tools.halt)
     for each in range(n_cuts):
         key[each] = -cuts.saved[each]
@@ -311,7 +344,7 @@ def best_cut(
         within = True
         for side in range(2):
             if within:
-                reach = limit(sizes[side], task.k, n_all, slack)
+                reach = limit(sizes[side], task.k, options.n_all, options.slack)
                 within = measure(soft, counts[side], sizes[side], tools.gauge) <= reach + 1e-9
         if within and both_hold(task, members, n, trial, room, tools.scratch):
             for each in range(n):
@@ -325,7 +358,7 @@ def best_cut(
         for only in range(-1, 2):
             for each in range(n):
                 trial[each] = rows[members[each], axis] > place
-            if not mend(task, members, n, trial, only, n_all, slack, heads.copy(), following, tools):
+            if not mend(task, members, trial, only, options, heads.copy(), following, tools):
                 continue
             saved = total - sides_cost(task.space, members, n, trial)
             if saved > most and both_hold(task, members, n, trial, room, tools.scratch):
@@ -337,9 +370,8 @@ def best_cut(
 
 @once
 def even_cut(
-    task: Task, members: Integers, n: int, n_all: int, slack: float, cuts: Cuts, tools: Tools, sides: NDArray[np.int8],
-    trial: NDArray[np.int8],
-) -> float:  # fmt: skip
+    task: Task, members: Integers, options: SplitOptions, cuts: Cuts, division: Division, tools: Tools
+) -> float:
     """The division of a large class that saves most of those that halve every value, into `sides`; returns that.
 
     For each axis, the rows of each value of the worst attribute are halved along it. So both sides
@@ -347,6 +379,7 @@ def even_cut(
     sensitive, all rows count as of one value.
     """
     space, n_axes, n_values, key, order = task.space, task.n_axes, task.soft.n_values, cuts.key, cuts.order
+    n, sides, trial = len(members), division.sides, division.trial
     counts, sizes = np.zeros((2, n_values), np.int64), np.zeros(2, np.int64)
     low, high = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32)
     empty(low, high)
@@ -378,7 +411,7 @@ def even_cut(
         if min(sizes[0], sizes[1]) < task.k:
             continue
         heads, following = line_up(task, members, n, trial)
-        if not mend(task, members, n, trial, -1, n_all, slack, heads, following, tools):
+        if not mend(task, members, trial, -1, options, heads, following, tools):
             continue
         saved = total - sides_cost(space, members, n, trial)
         if saved > most and both_hold(task, members, n, trial, cuts.room, tools.scratch):
@@ -406,14 +439,10 @@ def divide(members: Integers, start: int, stop: int, sides: NDArray[np.int8], ro
 
 @kernel
 def split(
-    task: Task, members: Integers, stack: Integers, starts: Integers, state: Integers, n_all: int, slack: float,
-    smallest: int, n_mends: int, cuts: Cuts, tools: Tools, sides: NDArray[np.int8], trial: NDArray[np.int8],
-    budget: int,
-) -> int:  # fmt: skip
-    """Divide the classes on the stack, stretches of `members`, until none can be, the budget is spent or it is halted.
-
-    Classes below `smallest` rows stay as they are.
-    """
+    task: Task, classes: SplitClasses, options: SplitOptions, cuts: Cuts, division: Division, tools: Tools, budget: int
+) -> int:
+    """Divide the classes on the stack until none can be, the budget of row visits is spent or it is halted."""
+    members, stack, starts, state = classes
     while state[N_STACK] > 0:
         if tools.halt[0]:
             return PAUSED
@@ -421,17 +450,15 @@ def split(
         start, stop = stack[state[N_STACK], 0], stack[state[N_STACK], 1]
         n = stop - start
         saved = 0.0
-        if n >= max(2 * task.k, smallest):
-            n_checks, most_mends = max(12, 4_000_000 // n), n_mends if n <= LARGE else min(n_mends, 1)
-            saved = best_cut(
-                task, members[start:stop], n, n_all, slack, n_checks, most_mends, cuts, tools, sides, trial
-            )
+        if n >= max(2 * task.k, options.smallest):
+            n_checks = max(12, 4_000_000 // n)
+            saved = best_cut(task, members[start:stop], options, n_checks, cuts, division, tools)
             budget -= 40 * n
-            if saved == 0 and n >= TRY_HARD and n_mends > 0:
-                saved = even_cut(task, members[start:stop], n, n_all, slack, cuts, tools, sides, trial)
+            if saved == 0 and n >= TRY_HARD and options.n_mends > 0:
+                saved = even_cut(task, members[start:stop], options, cuts, division, tools)
                 budget -= 80 * n
         if saved > 0:
-            middle = divide(members, start, stop, sides, cuts.room)
+            middle = divide(members, start, stop, division.sides, cuts.room)
             stack[state[N_STACK], 0], stack[state[N_STACK], 1] = start, middle
             stack[state[N_STACK] + 1, 0], stack[state[N_STACK] + 1, 1] = middle, stop
             state[N_STACK] += 2

@@ -51,6 +51,16 @@ class Paths(NamedTuple):
     places: Integers  # of each row in each order
 
 
+class SearchPass(NamedTuple):
+    """Which rows are looked at, and how."""
+
+    first: int  # place on the first path
+    last: int  # the place after the last of them
+    reach: int  # places on either side of a row where classes to go to are looked for
+    swaps: bool  # whether rows are swapped as well as moved
+    clock: int  # rows looked at before
+
+
 @inner
 def refresh(space: BoxSpace, classes: MovableClasses, number: int) -> None:
     """Find the box of a class anew, and its loss."""
@@ -176,17 +186,16 @@ def try_move(
     row: int,
     lost: float,
     found: Integers,
-    n: int,
     gains: Floats,
     members: Integers,
     scratch: Scratch,
 ) -> int:
     """Move a row to the class, of the four where that saves most, that stays close; returns that class, or -1.
 
-    Its own class would lose `lost` a row without it.
+    It chooses among the classes found; its own would lose `lost` a row without it.
     """
     rows, weights, costs, table = task.space.rows, task.space.weights, task.space.costs, classes.table
-    own = classes.rows[row, CLASS]
+    own, n = classes.rows[row, CLASS], len(found)
     size = table[own, SIZE]
     freed = size * classes.loss[own] - (size - 1) * lost
     for each in range(n):
@@ -227,13 +236,13 @@ def try_swap(
     low: Places,
     high: Places,
     found: Integers,
-    n: int,
     members: Integers,
     tools: Tools,
 ) -> int:
     """Swap a row with one of another class where that saves most and both stay close; returns that class, or -1.
 
-    `low` and `high` are the box of its own class without it. Halted, it looks no further.
+    The other is one of the classes found. `low` and `high` are the box of its own class without it. Halted, it looks
+    no further.
     """
     space, table, loss = task.space, classes.table, classes.loss
     own = classes.rows[row, CLASS]
@@ -242,7 +251,7 @@ def try_swap(
     spans = np.empty(len(low), np.float64)
     lost = spans_of(space, low, high, spans)
     best, most = -1, 1e-9
-    for each in range(n):
+    for each in range(len(found)):
         number = found[each]
         rows, other = table[number, SIZE], table[number, HEAD]
         while other >= 0:
@@ -270,13 +279,20 @@ def try_swap(
 
 @kernel
 def search(
-    task: Task, classes: MovableClasses, paths: Paths, first: int, last: int, reach: int, swaps: bool, clock: int,
-    marks: Integers, members: Integers, tools: Tools,
-) -> int:  # fmt: skip
-    """Look at the rows first to last - 1 of the first path, once; returns how many were moved or swapped.
+    task: Task,
+    classes: MovableClasses,
+    paths: Paths,
+    turn: SearchPass,
+    marks: Integers,
+    members: Integers,
+    tools: Tools,
+) -> int:
+    """Look at some rows of the first path, once; returns how many were moved or swapped.
 
     A row is passed over if neither its class nor those around it changed since it was looked at. Halted, the rest is.
+    `marks`, -1 for each class, and `members` are room.
     """
+    first, last, reach, swaps, clock = turn
     space, n_axes, table, rows = task.space, task.n_axes, classes.table, classes.rows
     low, high = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32)
     found = np.empty(len(paths.orders) * (2 * reach + 1), np.int64)
@@ -296,10 +312,10 @@ def search(
         lost = box_loss(space, low, high) if table[own, SIZE] > 1 else 0.0
         number = -1
         if table[own, SIZE] > task.k:
-            number = try_move(task, classes, row, lost, found, n, gains, members, tools.scratch)
+            number = try_move(task, classes, row, lost, found[:n], gains, members, tools.scratch)
         # Alone in its class, where `step` makes even one row lose, it leaves no box behind: others swap with it.
         if number < 0 and swaps and table[own, SIZE] > 1 and lost < classes.loss[own] - 1e-12:
-            number = try_swap(task, classes, row, low, high, found, n, members, tools)
+            number = try_swap(task, classes, row, low, high, found[:n], members, tools)
         if number >= 0:
             n_changed += 1
             for changed in (own, number):

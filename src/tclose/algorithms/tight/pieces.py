@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tclose.algorithms.tight import moving_loops as moving
     from tclose.algorithms.tight import regrowing_loops as regrowing
     from tclose.algorithms.tight.boxes_loops import Task, Tools
-    from tclose.algorithms.tight.cutting_loops import Cuts
+    from tclose.algorithms.tight.cutting_loops import Cuts, Division
 
 Labels = NDArray[np.int64]
 BUDGET = 20_000_000  # row visits of a split between two looks at the clock, about 0.1 s
@@ -103,7 +103,14 @@ class Piece:
             rows[:, place] = column
         weights = np.array([axis.weight for axis in table.axes])
         space, rules = BoxSpace(rows, weights, costs_of(table)), rules_of(requirement)
-        task = Task(space, len(weights), len(requirement.attributes), requirement.k, rules, softened.soft)
+        task = Task(
+            space=space,
+            n_axes=len(weights),
+            n_attributes=len(requirement.attributes),
+            k=requirement.k,
+            rules=rules,
+            soft=softened.soft,
+        )
         return cls(table, requirement, task, n_all, np.zeros(1, np.bool_) if halt is None else halt)
 
     def split(self, slack: float, mends: int, smallest: int, control: Control) -> Labels:
@@ -119,12 +126,11 @@ class Piece:
         most = n // self.task.k + 3
         stack, starts, state = np.zeros((most, 2), np.int64), np.empty(most, np.int64), np.array([1, 0])
         stack[0, 1] = n
-        cuts, tools = self._cuts(n), self._tools()
-        sides, trial = np.empty(n, np.int8), np.empty(n, np.int8)
-        while kernels.DONE != kernels.split(
-            task, members, stack, starts, state, self.n_all, slack, smallest, mends, cuts, tools, sides, trial,
-            BUDGET // pace_of(self.requirement),
-        ):  # fmt: skip
+        classes = kernels.SplitClasses(members=members, stack=stack, starts=starts, state=state)
+        options = kernels.SplitOptions(n_all=self.n_all, slack=slack, smallest=smallest, n_mends=mends)
+        room = self._cuts(n), _division(n), self._tools()
+        budget = BUDGET // pace_of(self.requirement)
+        while kernels.DONE != kernels.split(task, classes, options, *room, budget):
             if self._ends(control):
                 break
         begins = np.sort(np.concatenate([starts[: state[kernels.N_CLASSES]], stack[: state[kernels.N_STACK], 0]]))
@@ -140,10 +146,10 @@ class Piece:
         n, n_axes = len(self.table), len(self.table.axes)
         n_classes, most = int(labels.max()) + 1, n // self.task.k + 1
         classes = moving.MovableClasses(
-            np.zeros((most, 3), np.int64),
-            np.full((n, 4), -1, np.int64),
-            np.empty((most, n_axes, 6), np.int32),
-            np.zeros(most),
+            table=np.zeros((most, 3), np.int64),
+            rows=np.full((n, 4), -1, np.int64),
+            ends=np.empty((most, n_axes, 6), np.int32),
+            loss=np.zeros(most),
         )
         classes.table[:, moving.HEAD] = -1
         moving.fill(self.task.space, classes, labels, n_classes)
@@ -159,9 +165,8 @@ class Piece:
                 n_changed = 0
                 for first in range(0, n, step):
                     last = min(first + step, n)
-                    n_changed += moving.search(
-                        self.task, classes, paths, first, last, 3, effort.swaps, clock, marks, members, tools
-                    )
+                    turn = moving.SearchPass(first=first, last=last, reach=3, swaps=effort.swaps, clock=clock)
+                    n_changed += moving.search(self.task, classes, paths, turn, marks, members, tools)
                     clock += step
                     if self._ends(control):
                         return
@@ -174,12 +179,11 @@ class Piece:
             n_trials = int(effort.rebuilds * n * 80 / size) + 1
             plot, cuts = self._plot(size), self._cuts(size)
             free = np.concatenate([[most - n_classes], np.arange(n_classes, most), np.zeros(n_classes, np.int64)])
-            random = np.array([seed], np.uint64)
-            tried = np.ones((2, 2))
+            trials = regrowing.Trials(tried=np.ones((2, 2)), random=np.array([seed], np.uint64), free=free)
             piece = max(16_000 // size, 10) if pace_of(self.requirement) == 1 else 2
             for done in range(0, n_trials, piece):
                 count = min(piece, n_trials - done)
-                regrowing.rebuild(self.task, classes, paths, plot, count, tried, random, free, cuts, tools)
+                regrowing.rebuild(self.task, classes, paths, plot, count, trials, cuts, tools)
                 if self._ends(control):
                     break
             search(effort.passes)
@@ -218,18 +222,37 @@ class Piece:
         most, widest = sum(min(size, n) for size in sizes) + 1, max(sizes)
         room, n_axes = max(most, n), len(sizes)
         return Cuts(
-            np.empty(most), np.empty((most, 3), np.int64), np.empty(room, np.int64), np.empty(room, np.int64),
-            np.zeros(widest, np.int64), np.empty((widest, n_axes), np.int32), np.empty((widest, n_axes), np.int32),
-            np.empty(widest), np.empty(widest, np.int32), np.empty(room),
-        )  # fmt: skip
+            saved=np.empty(most),
+            where=np.empty((most, 3), np.int64),
+            order=np.empty(room, np.int64),
+            room=np.empty(room, np.int64),
+            counts=np.zeros(widest, np.int64),
+            lows=np.empty((widest, n_axes), np.int32),
+            highs=np.empty((widest, n_axes), np.int32),
+            left=np.empty(widest),
+            found=np.empty(widest, np.int32),
+            key=np.empty(room),
+        )
 
     def _plot(self, size: int) -> regrowing.Plot:
         from tclose.algorithms.tight.regrowing_loops import Plot
 
         most, n_axes = size // self.task.k + 3, len(self.table.axes)
         return Plot(
-            np.empty(size, np.int64), np.empty(size, np.int64), np.empty((most, n_axes), np.int32),
-            np.empty((most, n_axes), np.int32), np.empty(most, np.int64), np.empty(most),
-            np.zeros((most, self.task.soft.n_values), np.int64), np.zeros((most, 2), np.int64),
-            np.empty(most, np.int64), np.empty(size, np.int8), np.empty(size, np.int8),
-        )  # fmt: skip
+            members=np.empty(size, np.int64),
+            parts=np.empty(size, np.int64),
+            lows=np.empty((most, n_axes), np.int32),
+            highs=np.empty((most, n_axes), np.int32),
+            sizes=np.empty(most, np.int64),
+            losses=np.empty(most),
+            counts=np.zeros((most, self.task.soft.n_values), np.int64),
+            stack=np.zeros((most, 2), np.int64),
+            starts=np.empty(most, np.int64),
+            division=_division(size),
+        )
+
+
+def _division(n: int) -> Division:
+    from tclose.algorithms.tight.cutting_loops import Division
+
+    return Division(sides=np.empty(n, np.int8), trial=np.empty(n, np.int8))

@@ -19,7 +19,16 @@ from tclose.algorithms.tight.boxes_loops import (
     spans_of,
     widen,
 )
-from tclose.algorithms.tight.cutting_loops import DONE, N_CLASSES, N_STACK, Cuts, split
+from tclose.algorithms.tight.cutting_loops import (
+    DONE,
+    N_CLASSES,
+    N_STACK,
+    Cuts,
+    Division,
+    SplitClasses,
+    SplitOptions,
+    split,
+)
 from tclose.algorithms.tight.moving_loops import CHANGED, CLASS, HEAD, NEXT, SIZE, MovableClasses, Paths, put, refresh
 from tclose.kernels.closeness import Scratch
 from tclose.kernels.compile import kernel, once
@@ -41,10 +50,17 @@ class Plot(NamedTuple):
     sizes: Integers
     losses: Floats
     counts: Integers
-    stack: Integers
+    stack: Integers  # for splitting: see `SplitClasses`
     starts: Integers
-    sides: NDArray[np.int8]
-    trial: NDArray[np.int8]
+    division: Division
+
+
+class Trials(NamedTuple):
+    """What is carried on from trial to trial."""
+
+    tried: Floats  # of growing and of cutting: what it has saved so far, and in how many trials
+    random: Random
+    free: Integers  # how many numbers no class has, and then these
 
 
 @once
@@ -194,23 +210,9 @@ def cut_up(task: Task, plot: Plot, n: int, state: Integers, cuts: Cuts, tools: T
         return 0, np.inf
     plot.stack[0, 0], plot.stack[0, 1] = 0, n
     state[N_STACK], state[N_CLASSES] = 1, 0
-    n_mends = max(n // 150, 1)
-    status = split(
-        task,
-        members[:n],
-        plot.stack,
-        plot.starts,
-        state,
-        n,
-        0.0,
-        0,
-        n_mends,
-        cuts,
-        tools,
-        plot.sides,
-        plot.trial,
-        2**40,
-    )
+    split_up = SplitClasses(members=members[:n], stack=plot.stack, starts=starts, state=state)
+    options = SplitOptions(n_all=n, slack=0.0, smallest=task.k, n_mends=max(n // 150, 1))
+    status = split(task, split_up, options, cuts, plot.division, tools, 2**40)
     if status != DONE:  # halted
         return 0, np.inf
     n_parts, total = state[N_CLASSES], 0.0
@@ -272,14 +274,20 @@ def replace(
 
 @kernel
 def rebuild(
-    task: Task, classes: MovableClasses, paths: Paths, plot: Plot, n_trials: int, tried: Floats, random: Random,
-    free: Integers, cuts: Cuts, tools: Tools,
-) -> float:  # fmt: skip
+    task: Task,
+    classes: MovableClasses,
+    paths: Paths,
+    plot: Plot,
+    n_trials: int,
+    trials: Trials,
+    cuts: Cuts,
+    tools: Tools,
+) -> float:
     """Try to build classes around random rows anew, by growing or by cutting; returns what that saved.
 
-    `tried` holds what each way has saved so far, and in how many trials: the one that saved more
-    a trial is taken more often, at most nine times of ten.
+    The way that saved more a trial so far is taken more often, at most nine times of ten.
     """
+    tried, random, free = trials
     table, rows, members = classes.table, classes.rows, plot.members
     chosen = np.empty(len(members) + 8, np.int64)
     room, state = np.empty(len(members), np.int64), np.zeros(2, np.int64)
