@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -80,10 +80,6 @@ class Decimals:
         places = max(self.places, given.places)
         rest = iter(given.with_places(places).integers.tolist())
         return self.with_places(places), [None if limit is None else int(next(rest)) for limit in limits]
-
-    def take(self, rows: Any) -> Decimals:
-        """Some of the numbers."""
-        return replace(self, integers=self.integers[rows])
 
     def texts(self) -> list[str]:
         """The decimals as text, without exponent or trailing zeros."""
