@@ -40,7 +40,7 @@ def past_the_end(values: Any, place: int) -> int:
 def test_indices_are_checked() -> None:
     with pytest.raises(IndexError):
         past_the_end(np.zeros(3, np.int64), 3)
-    assert ("bounds are checked", 1, 0) in STAMP
+    assert ("bounds are checked", "True") in STAMP
 
 
 @pytest.mark.parametrize("name", REGISTRY)

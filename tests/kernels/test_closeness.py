@@ -189,7 +189,7 @@ def test_the_cache_notices_every_kernel_file() -> None:
         if "from tclose.kernels.compile import" in file.read_text(encoding="utf-8")
     }
     assert len(using) > 20
-    assert {name for name, _, _ in STAMP} >= using | {"kernels/compile.py"}
+    assert {name for name, _ in STAMP} >= using | {"kernels/compile.py"}
     dispatcher: Any = closeness.within
     assert dispatcher._cache._cache_file._source_stamp == STAMP
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -15,12 +16,12 @@ from numba.core import event, types
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _stamp() -> tuple[tuple[str, int, int], ...]:
+def _stamp() -> tuple[tuple[str, str], ...]:
     package = Path(__file__).parent.parent
     files = sorted([*package.glob("kernels/*.py"), *package.glob("**/*_loops.py")])
     checked = bool(getattr(numba.config, "BOUNDSCHECK", None))  # that is other machine code, of the same source
-    return ("bounds are checked", int(checked), 0), *(
-        (file.relative_to(package).as_posix(), file.stat().st_mtime_ns, file.stat().st_size) for file in files
+    return ("bounds are checked", str(checked)), *(
+        (file.relative_to(package).as_posix(), hashlib.sha256(file.read_bytes()).hexdigest()) for file in files
     )
 
 
@@ -40,8 +41,8 @@ def _call_template(original: Callable[..., Any], args: Any, kws: Any) -> Any:
 def kernel(function: Function) -> Function:
     """Compile on first use, without the interpreter's lock, and keep the machine code on disk.
 
-    The compiler's cache only notices changes to the file a kernel stands in. Kernels call each
-    other across files, so its stamp is widened to all of them.
+    The compiler's cache only notices changes to the file a kernel stands in, by its date. Kernels call each
+    other across files, so the stamp is made of what all of them say: a new date alone compiles nothing anew.
     """
     return _compiled(function)
 

@@ -54,6 +54,16 @@ class Seed(NamedTuple):
     row_mask: int
 
 
+class Share(NamedTuple):
+    """What a class takes of one bucket: its words, the next living places on either side, and how many rows."""
+
+    start: int
+    stop: int
+    left: int
+    right: int
+    size: int
+
+
 @kernel
 def pack(words: Integers, owners: NDArray[np.int32], n_keys: int, n_rows: int) -> None:
     """Put the bucket before each key and the row's number behind it; keys and numbers have so many bits."""
@@ -121,19 +131,11 @@ def draw_place(after: Links, start: int, stop: int, random: Random) -> int:
 
 @inner
 def take_share(
-    words: Integers,
-    before: Links,
-    after: Links,
-    ends: tuple[int, int],
-    sides: tuple[int, int],
-    seed: Seed,
-    taken: Integers,
-    labels: Integers,
+    words: Integers, before: Links, after: Links, share: Share, seed: Seed, taken: Integers, labels: Integers
 ) -> None:
-    """Give a class as many rows of a bucket as `taken` holds: from both sides outward, the nearer living one first."""
-    start, stop = ends
-    left, right = sides
-    for each in range(len(taken)):
+    """Give a class its rows of a bucket: from both sides outward, the nearer living one first."""
+    start, stop, left, right, size = share
+    for each in range(size):
         if left < start:
             nearer = right
         elif right >= stop:
@@ -148,7 +150,7 @@ def take_share(
             right = find(after, right + 2) - 1
         else:
             left = find(before, left) - 1
-    for each in range(len(taken)):
+    for each in range(size):
         before[taken[each] + 1] = left + 1
         after[taken[each] + 1] = right + 1
 
@@ -180,7 +182,8 @@ def take_out(curve: Curve, classes: TakenClasses, first: int, last: int, random:
             else:
                 place = first_at_least(words, start, stop, ((bucket << n_keys) | key) << n_rows)
                 left, right = find(before, place) - 1, find(after, place + 1) - 1
-            take_share(words, before, after, (start, stop), (left, right), about, taken[: sizes[bucket]], labels)
+            share = Share(start, stop, left, right, sizes[bucket])
+            take_share(words, before, after, share, about, taken, labels)
             living[bucket] -= sizes[bucket]
             if 2 * living[bucket] < stop - start:
                 stops[bucket] = compact(words, before, after, start, stop)
