@@ -56,7 +56,8 @@ def release_and_count(
     return certificate
 
 
-@pytest.mark.parametrize("with_hierarchies", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("with_hierarchies", [True, False])
 def test_adult(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_hierarchies: bool) -> None:
     data = shared("adult.csv.gz")
     trees = shared("hierarchies/adult")

@@ -26,7 +26,7 @@ from tclose.table.partition import Partition
 from tclose.table.source import read
 from tclose.testing import AWKWARD, Case, check_method, run, why_not
 from tests.algorithms.mondrian.test_mondrian import random_case
-from tests.seeds import for_seeds
+from tests.seeds import for_seeds, one_in
 
 VARIANTS = (Microaggregation(), Microaggregation("k-first"), Microaggregation("merge"))
 METHODS = pytest.mark.parametrize("method", [Clusters(), PCA(), *VARIANTS], ids=lambda each: f"{each}"[:28])
@@ -65,7 +65,7 @@ def test_random_tables(method: Any, seed: int) -> None:
 
 
 @pytest.mark.parametrize("method", VARIANTS[1:], ids=lambda each: each.variant)
-@pytest.mark.parametrize("case", AWKWARD, ids=lambda case: str(case.name))
+@pytest.mark.parametrize("case", one_in(4, AWKWARD), ids=lambda case: str(case.name))
 def test_the_other_variants_keep_the_contract(method: Any, case: Case) -> None:
     if reason := why_not(method, case):
         pytest.skip(reason)
