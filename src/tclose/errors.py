@@ -74,3 +74,7 @@ class InferredSchemaWarning(UserWarning):
 
 class HighLossWarning(UserWarning):
     """The release keeps its promise but says little: more than half of the information is lost."""
+
+
+class EarlierReleaseWarning(UserWarning):
+    """The same table was released before: whoever has both releases can intersect them."""

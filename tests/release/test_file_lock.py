@@ -130,7 +130,8 @@ def test_a_lock_file_that_was_removed_before_it_was_locked_counts_for_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One process opens the file, the holder removes it, and only then the first one locks what it opened."""
-    target, opened = tmp_path / "release.csv", []
+    target = tmp_path / "release.csv"
+    opened: list[int] = []
     holder = TargetLocks([target])
     original = os.open
 
@@ -169,13 +170,13 @@ def test_processes_that_lock_and_remove_all_the_time_never_hold_it_together(tmp_
     processes = []
     for _ in range(3):
         here, there = FORK.Pipe(duplex=False)
-        processes.append(FORK.Process(target=count_up, args=(target, 300, there)))
+        processes.append(FORK.Process(target=count_up, args=(target, 100, there)))
         processes[-1].start()
         told.append(here)
     for process, pipe in zip(processes, told, strict=True):
         pipe.recv()
         process.join()
-    assert target.read_text() == "900"
+    assert target.read_text() == "300"
     assert names(tmp_path) == ["number"]
 
 
