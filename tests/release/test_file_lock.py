@@ -185,17 +185,17 @@ def test_a_forked_child_neither_keeps_nor_removes_the_lock_of_its_parent(tmp_pat
     program = (
         "import os, sys; from pathlib import Path; from tclose.errors import BusyError\n"
         "from tclose.release.file_lock import TargetLocks\n"
-        "target = Path(sys.argv[1]); locks = TargetLocks([target]); child = os.fork()\n"
-        "if not child:\n"
+        "target = Path(sys.argv[1]); locks = TargetLocks([target]); ready, tell = os.pipe()\n"
+        "if not os.fork():\n"
         "    locks.close()\n"
         "    try: TargetLocks([target]); os._exit(1)\n"
-        "    except BusyError: pass\n"
+        "    except BusyError: os.write(tell, b'x')\n"
         "    sys.stdin.read(); os._exit(0)\n"
-        "print('held', flush=True); os.waitpid(child, 0) if sys.argv[2] == 'wait' else os._exit(0)\n"
+        "os.read(ready, 1); print('held', flush=True); os._exit(0)\n"
     )
     target = tmp_path / "release.csv"
     with subprocess.Popen(
-        [sys.executable, "-c", program, str(target), "leave"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", program, str(target)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as parent:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"held\n"

@@ -11,7 +11,7 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from tclose.cli.options import say
@@ -45,7 +45,8 @@ def ended_by_signals() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
         if asked:
-            say(f"Ended by {signal.Signals(asked[0]).name}: what was unfinished is removed.")
+            with suppress(OSError):  # the terminal may be gone
+                say(f"Ended by {signal.Signals(asked[0]).name}: what was unfinished is removed.")
 
 
 @contextmanager

@@ -247,7 +247,6 @@ def _at_exit() -> None:
     """At the end of the interpreter, of what a thread was still writing."""
     if UNFINISHED.files:
         abandon()
-    remove_locks()
 
 
 atexit.register(_at_exit)

@@ -8,6 +8,7 @@ the same file, and begins again if not. On Windows an open file cannot be remove
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import os
@@ -299,5 +300,6 @@ def _forget() -> None:
     _HELD.clear()
 
 
+atexit.register(remove_locks)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
