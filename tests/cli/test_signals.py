@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,6 @@ import pytest
 import tclose
 from tclose.cli import signals
 from tclose.cli.main import main
-from tclose.release import release as module
 from tclose.release.certificate import certificate_path
 from tests.strategies import as_csv, people, promise, run
 
@@ -70,6 +71,11 @@ def wait_for(condition: Callable[[], bool]) -> None:
     assert condition()
 
 
+def is_writing(process: BaseProcess, out: Path) -> bool:
+    """Or has ended already."""
+    return any(".tmp" in name for name in os.listdir(out)) or not process.is_alive()
+
+
 @pytest.mark.parametrize("rounds", [2, pytest.param(8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("number", ENDED, ids=lambda number: number.name)
 def test_a_run_that_is_told_to_end_leaves_what_was_there_or_a_whole_release(
@@ -80,7 +86,7 @@ def test_a_run_that_is_told_to_end_leaves_what_was_there_or_a_whole_release(
     before, codes = files(out), set()
     for _ in range(rounds):
         process = started(arguments)
-        wait_for(lambda: any(".tmp" in name for name in os.listdir(out)) or not process.is_alive())
+        wait_for(partial(is_writing, process, out))
         time.sleep(chance.uniform(0, 0.01 if rounds == 2 else 0.03))
         assert process.pid is not None
         os.kill(process.pid, number)
@@ -100,6 +106,7 @@ def test_a_run_that_is_told_to_end_leaves_what_was_there_or_a_whole_release(
 def stay_in_compiled_code(folder: Path) -> None:
     """Write the file, and then compute without coming back to Python for minutes."""
     signals.GRACE = 0.2
+    module: Any = import_module("tclose.release.release")
     write = module.write_frame
 
     def writing(*given: Any) -> None:
@@ -123,6 +130,7 @@ def test_it_ends_while_compiled_code_runs(arguments: list[str], tmp_path: Path) 
 
 def ignore_hangups(folder: Path) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    module: Any = import_module("tclose.release.release")
     write = module.write_frame
 
     def writing(*given: Any) -> None:
