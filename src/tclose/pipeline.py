@@ -23,7 +23,7 @@ from tclose.algorithms.requirement import Requirement
 from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
 from tclose.release.certificate import Certificate, certify, fit_certificate
 from tclose.release.column_types import ColumnTypes
-from tclose.release.earlier import read_earlier, warn_of_same_table
+from tclose.release.earlier import Earlier, read_earlier, warn_of_same_table
 from tclose.release.recode import recode
 from tclose.release.record import Record
 from tclose.release.release import Release
@@ -58,7 +58,7 @@ def anonymize(
     progress: Listener | None = None,
     start: Partition | None = None,
     control: Control | None = None,
-    earlier: Iterable[Record | Path | str] = (),
+    earlier: Earlier | Iterable[Earlier] = (),
     **keys: Unpack[SchemaKeys],
 ) -> Release:
     """Turn a table into a verified release.

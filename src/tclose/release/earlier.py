@@ -16,10 +16,11 @@ ADVICE = (
     "then single people out. Release a table once, or give the two to people who do not share them."
 )
 MOST = 1 << 26  # bytes; a record has some thousand, and 70 more for each column
+Earlier = Record | Path | str
 Fields = dict[str, Any]
 
 
-def read_earlier(earlier: Iterable[Record | Path | str]) -> list[tuple[str, Fields]]:
+def read_earlier(earlier: Earlier | Iterable[Earlier]) -> list[tuple[str, Fields]]:
     """Records of earlier releases, each with what it is called in messages.
 
     Parameters
