@@ -96,8 +96,8 @@ def test_what_is_no_record_is_refused(name: str, frame: pl.DataFrame, tmp_path: 
     contents = {"broken.json": "{", "certificate.json": '{"rows": 3}', "columns.json": json.dumps(told)}
     for file, content in contents.items():
         (tmp_path / file).write_text(content)
-    with (tmp_path / "large.json").open("wb") as file:
-        file.truncate(MOST + 1)
+    with (tmp_path / "large.json").open("wb") as large:
+        large.truncate(MOST + 1)
     with pytest.raises(TableError, match=f"'{name}' is not a record"):
         released(frame, earlier=[tmp_path / name])
 
