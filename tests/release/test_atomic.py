@@ -509,8 +509,8 @@ def test_a_killed_run_leaves_a_complete_release_or_what_was_there(
 
 
 def test_what_killed_runs_left_is_removed_by_the_next(arguments: list[str], target: Path) -> None:
-    for turn, _ in enumerate(killed_at_random(arguments, 5, random.Random(5))):
-        assert turn < 5
+    for turn, _ in enumerate(killed_at_random(arguments, 2, random.Random(5))):
+        assert turn < 2
     target.with_name(".other.csv.0123456789abcdef.tmp").touch()  # of another target, which may be at work
     process = FORK.Process(target=child, args=(arguments,))
     process.start()
@@ -564,8 +564,7 @@ def test_a_folder_that_cannot_be_written_is_told_by_name(arguments: list[str], t
     finally:
         target.parent.chmod(0o700)
     assert ended.code == 1
-    assert "Permission denied" in ended.err
-    assert str(target.parent) in ended.err
+    assert f"Permission denied, in the folder: {target.parent.name}." in ended.err
     assert files(target.parent) == {}
 
 

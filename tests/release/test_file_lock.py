@@ -304,8 +304,27 @@ def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path: Path) -> None
     assert names(tmp_path) == [".release.csv.lock"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may open anything")
-def test_a_lock_file_of_someone_else_is_told_by_name(tmp_path: Path) -> None:
-    (tmp_path / ".release.csv.lock").touch(0o000)
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS], ids=errno.errorcode.get)
+def test_a_folder_that_cannot_be_written_is_told_by_name(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(path: Any, *_rest: Any) -> int:
+        raise OSError(code, os.strerror(code), path)
+
+    monkeypatch.setattr(os, "open", refusing)
+    with pytest.raises(OSError, match="in the folder") as refused:
+        TargetLocks([tmp_path / "release.csv"])
+    monkeypatch.undo()
+    assert refused.value.filename == str(tmp_path)
+
+
+def test_a_lock_file_of_someone_else_is_told_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where someone else's process was killed in a folder that many may write into."""
+
+    def refusing(path: Any, *_rest: Any) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    (tmp_path / ".release.csv.lock").touch()
+    monkeypatch.setattr(os, "open", refusing)
     with pytest.raises(BusyError, match=r"'\.release\.csv\.lock' belongs to someone else"):
         TargetLocks([tmp_path / "release.csv"])

@@ -265,9 +265,11 @@ def _open_locked(path: str, target: str, locks: SystemLocks) -> int:
 def _open(path: str, flags: int, target: str) -> int:
     try:
         return os.open(path, flags, 0o600)
-    except PermissionError:
-        if not os.path.lexists(path):
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise
+        if not os.path.lexists(path):
+            raise OSError(error.errno, f"{error.strerror}, in the folder", os.path.dirname(path)) from None
         raise BusyError(
             f"'{target}' is being written by another process, or was by one that was killed: its lock file "
             f"'{os.path.basename(path)}' belongs to someone else. If nothing writes it any more, remove that file."
