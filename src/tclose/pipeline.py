@@ -6,8 +6,9 @@ import logging
 import secrets
 import time as clock
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -22,12 +23,14 @@ from tclose.algorithms.requirement import Requirement
 from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
 from tclose.release.certificate import Certificate, certify, fit_certificate
 from tclose.release.column_types import ColumnTypes
+from tclose.release.earlier import Earlier, read_earlier, warn_of_same_table
 from tclose.release.recode import recode
 from tclose.release.record import Record
 from tclose.release.release import Release
 from tclose.schema.keys import SchemaKeys, takes_keys
 from tclose.schema.schema import Schema, SchemaLike
 from tclose.table.arguments import check_order, take_in
+from tclose.table.column_digests import column_digests
 from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.measuring import measure_classes
 from tclose.table.partition import Partition
@@ -55,6 +58,7 @@ def anonymize(
     progress: Listener | None = None,
     start: Partition | None = None,
     control: Control | None = None,
+    earlier: Earlier | Iterable[Earlier] = (),
     **keys: Unpack[SchemaKeys],
 ) -> Release:
     """Turn a table into a verified release.
@@ -84,6 +88,9 @@ def anonymize(
         A partition to improve on.
     control
         Another way to stop the method: after `control.end()`, from any thread, it comes back with the best it has.
+    earlier
+        Records of earlier releases, files that hold one, or folders of them: if one is of the same table, an
+        `EarlierReleaseWarning` says so.
 
     Raises
     ------
@@ -101,6 +108,7 @@ def anonymize(
     seconds: dict[str, float] = {}
     tell = progress or (lambda stage, loss, done: None)
     algorithm = find(method)
+    before = read_earlier(earlier)
     if isinstance(schema, Schema):
         check_capable(algorithm, schema)  # before any row is read
     with _stage("read", seconds, tell):
@@ -113,6 +121,9 @@ def anonymize(
         selected, rows = select_rows(source, schema)
         table = encode_rows(source, selected, rows, schema, show_values)
         requirement = Requirement.of(schema, table)
+        dropped, columns = source.n_rows - len(table), column_digests(selected)
+    record = Record(seed, digest, source.n_rows, dropped, algorithm.name, seconds, input_columns=columns)
+    warn_of_same_table(record, before)
     LOG.info("%d rows of %d, %d axes; method %s", len(table), source.n_rows, len(table.axes), algorithm.name)
     if start is not None and len(start.labels) != len(table):
         raise TableError(f"The start has {len(start.labels)} rows, and the table has {len(table)}.")
@@ -139,7 +150,7 @@ def anonymize(
         )
     hidden = table.hidden_cells(partition.labels, spans) if schema.recode == "suppress" else None
     certificate = certify(schema, measured, loss, algorithm.name, parameters_of(algorithm), partition.facts, hidden)
-    record = Record(seed, digest, source.n_rows, source.n_rows - len(table), algorithm.name, seconds, partition.notes)
+    record = replace(record, notes=partition.notes)
     return Release(
         schema, certificate, record, loss, measured, frame, table.rows, source.restore, ColumnTypes.of(source, schema)
     )

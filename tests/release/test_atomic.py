@@ -132,11 +132,11 @@ STEPS = [
     pytest.param((os, "chmod", 1), id="release-not-opened"),
     pytest.param((os, "chmod", 2), id="certificate-not-opened"),
     pytest.param((os, "fsync", 1), id="release-not-synced"),
+    pytest.param((os, "fsync", 2), id="certificate-not-synced"),
+    pytest.param((os, "fsync", 3), id="folder-not-synced-first"),
     pytest.param((os, "replace", 1), id="release-not-put"),
-    pytest.param((os, "fsync", 2), id="release-folder-not-synced"),
-    pytest.param((os, "fsync", 3), id="certificate-not-synced"),
+    pytest.param((os, "fsync", 4), id="folder-not-synced-next"),
     pytest.param((os, "replace", 2), id="certificate-not-put"),
-    pytest.param((os, "fsync", 4), id="certificate-folder-not-synced"),
 ]
 
 
@@ -175,18 +175,74 @@ def test_a_write_that_failed_can_be_tried_again(release: Release, target: Path) 
     assert len(temporaries(target)) == 2
     release.write(target)
     assert is_complete(target)
+    assert sorted(files(target.parent)) == [target.name, certificate_path(target).name]
 
 
-def test_a_record_that_cannot_be_written_leaves_the_release_and_the_older_record(
-    release: Release, target: Path
+@pytest.mark.parametrize("call", [1, 2, 3])
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_file_that_cannot_be_put_leaves_release_certificate_and_record_as_they_were(
+    after: bool, call: int, release: Release, target: Path, tmp_path: Path
 ) -> None:
     record = target.with_name("record.json")
-    record.write_text("of an older release", encoding="utf-8")
+    made(tmp_path, 24).write(target, record=record)
+    before = files(target.parent)
     with pytest.raises(InjectedError):
-        write_failing(release, target, (os, "replace", 3), record=record)
-    assert record.read_text(encoding="utf-8") == "of an older release"
-    assert not temporaries(target)
-    assert is_complete(target)
+        write_failing(release, target, (os, "replace", call), record=record, after=after)
+    assert files(target.parent) == before
+
+
+def test_at_no_step_does_a_certificate_lie_beside_the_file_of_another(
+    release: Release, target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked at before and after every change of a name: when all goes well, and on the way back."""
+    made(tmp_path, 24).write(target)
+    seen: list[bool | None] = []
+
+    def look() -> None:
+        beside = certificate_path(target)
+        told = json.loads(beside.read_text(encoding="utf-8"))["sha256"] if beside.exists() else None
+        seen.append(None if told is None else told == file_digest(target))
+
+    def watched(original: Callable[..., Any], failing: list[int]) -> Callable[..., Any]:
+        def stepping(*arguments: Any, **keys: Any) -> Any:
+            look()
+            result = original(*arguments, **keys)
+            look()
+            if failing and len(seen) >= failing[0]:
+                failing.clear()
+                raise InjectedError
+            return result
+
+        return stepping
+
+    for at in range(0, 18):
+        failing = [at] if at else []
+        with monkeypatch.context() as patch:
+            for name in ("replace", "unlink", "fsync"):
+                patch.setattr(os, name, watched(getattr(os, name), failing))
+            patch.setattr(Path, "unlink", watched(Path.unlink, failing))
+            seen.clear()
+            try:
+                release.write(target)
+            except InjectedError:
+                assert is_complete(target)
+        assert seen
+        assert None in seen or at
+        assert False not in seen
+
+
+@pytest.mark.parametrize("linked", [True, False], ids=["file", "link"])
+def test_what_a_failed_write_restores_is_what_was_there(linked: bool, release: Release, target: Path) -> None:
+    """Not a copy of it: a link stays one, and a file system without second names is no obstacle."""
+    (target.parent / "kept.csv").write_text("kept")
+    target.symlink_to("kept.csv")
+    with pytest.MonkeyPatch.context() as patch:
+        if not linked:
+            patch.setattr(os, "link", lambda *_arguments, **_keys: (_ for _ in ()).throw(OSError(1, "no links")))
+        with pytest.raises(InjectedError):
+            write_failing(release, target, (os, "replace", 1), after=True)
+    assert target.is_symlink()
+    assert files(target.parent) == {"kept.csv": b"kept", target.name: b"kept"}
 
 
 def test_a_folder_in_the_place_of_the_release_leaves_no_certificate(release: Release, target: Path) -> None:
@@ -452,6 +508,17 @@ def test_a_killed_run_leaves_a_complete_release_or_what_was_there(
             shutil.copy(older, target)
 
 
+def test_what_killed_runs_left_is_removed_by_the_next(arguments: list[str], target: Path) -> None:
+    for turn, _ in enumerate(killed_at_random(arguments, 2, random.Random(5))):
+        assert turn < 2
+    target.with_name(".other.csv.0123456789abcdef.tmp").touch()  # of another target, which may be at work
+    process = FORK.Process(target=child, args=(arguments,))
+    process.start()
+    process.join()
+    kept = [".other.csv.0123456789abcdef.tmp", target.name, certificate_path(target).name]
+    assert sorted(files(target.parent)) == kept
+
+
 # Who may read and write.
 
 
@@ -486,7 +553,7 @@ def test_as_long_as_it_is_not_verified_only_its_owner_can_read_it(
 
     monkeypatch.setattr(writing, "check_release", looking)
     release.write(target)
-    assert seen == [0o600, 0o600]
+    assert seen == [0o600] * 4  # release and certificate, and the lock of each
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
@@ -497,8 +564,7 @@ def test_a_folder_that_cannot_be_written_is_told_by_name(arguments: list[str], t
     finally:
         target.parent.chmod(0o700)
     assert ended.code == 1
-    assert "Permission denied" in ended.err
-    assert str(target.parent) in ended.err
+    assert f"Permission denied, in the folder: {target.parent.name}." in ended.err
     assert files(target.parent) == {}
 
 

@@ -69,20 +69,24 @@ def compare(
     Nothing is released. The page holds charts and measures, and no value of the table.
     """
     from tclose.evaluation.choosing.compare import compare
-    from tclose.release.atomic import write_whole
+    from tclose.release.atomic import locked, write_whole
     from tclose.schema.schema import Schema
 
     chosen = [find_method(name, []) for name in _parts(methods)]
     thresholds, sizes = [_threshold(each) for each in _parts(t)], [_size(each) for each in _parts(k)]
-    check_page([data, schema], output)
+    pages = check_page([data, schema], output)
     promised = Schema.load(schema)
-    with progress() as tell, stopped_by_interrupt("runs under way come back with what they have") as control:
+    with (
+        locked(pages),
+        progress() as tell,
+        stopped_by_interrupt("runs under way come back with what they have") as control,
+    ):
         found = compare(
             data, promised, methods=chosen, t=thresholds, k=sizes, seed=seed, time=time, queries=queries, jobs=jobs,
             progress=tell, control=control,
         )  # fmt: skip
         if output is not None:
-            write_whole(output, page_bytes(found.html(), output))
+            write_whole(output, page_bytes(found.html(), output), alone=True)
     if json:
         print(jsonlib.dumps(found.as_dict(), indent=2))
     else:
@@ -123,7 +127,7 @@ def suggest(
     from dataclasses import replace
 
     from tclose.evaluation.choosing.suggest import METHOD, grid, suggest
-    from tclose.release.atomic import write_whole
+    from tclose.release.atomic import locked, write_whole
     from tclose.schema.schema import Schema
 
     chosen = METHOD if method is None and not option else find_method(method, option or [])
@@ -132,16 +136,16 @@ def suggest(
         raise typer.BadParameter("--from must be below --to.")
     if by not in ("loss", "queries") or (by == "queries" and not queries):
         raise typer.BadParameter("--by is loss or queries; for queries, some must be asked.")
-    check_page([data, schema], output)
+    pages = check_page([data, schema], output)
     promised = Schema.load(schema)
-    with progress() as tell, stopped_by_interrupt("what was swept so far is shown") as control:
+    with locked(pages), progress() as tell, stopped_by_interrupt("what was swept so far is shown") as control:
         found = suggest(
             data, promised if k is None else replace(promised, k=k), method=chosen, column=column, t=grid(low, high),
             by="loss" if by == "loss" else "queries", seed=seed, time=time, queries=queries, progress=tell,
             control=control,
         )  # fmt: skip
         if output is not None:
-            write_whole(output, page_bytes(found.html(), output))
+            write_whole(output, page_bytes(found.html(), output), alone=True)
     if json:
         print(jsonlib.dumps(found.as_dict(), indent=2))
         return

@@ -30,7 +30,9 @@ def run(rows: int, folder: Path, seed: int, tell: Callable[[str, float | None, f
     before = assess(data, schema)
     release = anonymize(data, schema, seed=seed, progress=tell)
     tell("write", None, None)
-    release.write(output, record=folder / "record.json")
+    record = folder / "record.json"
+    record.unlink(missing_ok=True)  # of an earlier demonstration with the same table
+    release.write(output, record=record)
     after = release.measured
     original = pl.read_csv(data, infer_schema=False)
     released = release.aligned()
@@ -58,7 +60,7 @@ def run(rows: int, folder: Path, seed: int, tell: Callable[[str, float | None, f
         ("its schema", schema_path),
         ("the release", output),
         ("its certificate", certificate_path(output)),
-        ("the record, not for release", folder / "record.json"),
+        ("the record, not for release", record),
     ):
         console.print(f"  {path}  {what}", highlight=False)
 

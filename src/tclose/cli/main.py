@@ -28,11 +28,21 @@ from tclose.cli.options import (
     say,
     stopped_by_interrupt,
 )
-from tclose.errors import HighLossWarning, InfeasibleError, TcloseError, VerificationError
+from tclose.cli.signals import ended_by_signals
+from tclose.errors import (
+    EarlierReleaseWarning,
+    HighLossWarning,
+    InfeasibleError,
+    LockError,
+    TcloseError,
+    VerificationError,
+)
 
 EXIT_CODES = (
-    "[bold]Exit codes:[/bold] 0 done; 1 something else went wrong, such as a full disk; 2 wrong usage; 3 bad input "
-    "(table, schema or hierarchy); 4 the requirement cannot be met; 5 verification failed."
+    "[bold]Exit codes:[/bold] 0 done; 1 something else went wrong, such as a full disk or a file that another "
+    "process writes; 2 wrong usage; 3 bad input "
+    "(table, schema or hierarchy); 4 the requirement cannot be met; 5 verification failed; 129 and 143 ended by SIGHUP "
+    "and SIGTERM."
 )
 
 app = typer.Typer(
@@ -131,6 +141,10 @@ def anonymize(
     report: Annotated[
         Path | None, typer.Option(help="Where to write a page on what was asked and reached: .html or .pdf.")
     ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(help="A record of an earlier release, or a folder of them: warns if it is of the same table."),
+    ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Keep the input's order of rows.")] = False,
     allow_single_class: Annotated[bool, typer.Option("--allow-single-class", help="Accept one class.")] = False,
     show_values: ShowValues = False,
@@ -138,19 +152,21 @@ def anonymize(
 ) -> None:
     """Write a verified release of a table, with its certificate beside it."""
     from tclose.pipeline import anonymize
-    from tclose.release.atomic import write_whole
+    from tclose.release.atomic import locked, write_whole
     from tclose.release.certificate import certificate_path
+    from tclose.release.earlier import holds_record
     from tclose.schema.schema import Schema
 
     algorithm = find_method(method, option or [])
-    check_release([data, schema], output, record, report)
+    targets = check_release([data, schema], output, record, report)
     if report is not None:
         check_kind(report)
     settled = override(Schema.load(schema), k, t or [])
-    with progress() as tell, stopped_by_interrupt() as control:
+    before = [*(earlier or []), *([record] if record is not None and holds_record(record) else [])]
+    with locked(targets) as locks, progress() as tell, stopped_by_interrupt() as control:
         release = anonymize(
             data, settled, method=algorithm, seed=seed, time=time, allow_single_class=allow_single_class,
-            show_values=show_values, progress=tell, control=control,
+            show_values=show_values, progress=tell, control=control, earlier=before,
         )  # fmt: skip
         page = None
         if report is not None:
@@ -159,9 +175,9 @@ def anonymize(
             tell("report", None, None)
             page = page_bytes(report_html(data, release), report)
         tell("write", None, None)
-        written = release.write(output, keep_order=keep_order, record=record)
+        written = release.write(output, keep_order=keep_order, record=record, locks=locks)
         if report is not None and page is not None:
-            write_whole(report, page)
+            write_whole(report, page, alone=True)
     told = {
         **release.measured.as_dict(), "loss": release.loss, "method": algorithm.name, "seed": release.record.seed,
         "seconds": written.record.as_dict()["seconds"], "output": str(output),
@@ -287,20 +303,29 @@ def demo(
         run(rows, folder, seed, tell)
 
 
+def _note_once(message: str, notes: set[str]) -> None:
+    if message not in notes:
+        notes.add(message)
+        say(f"Note: {message}")
+
+
 def main() -> None:
     """Run the command line; every failure is a message and an exit code, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name that the terminal cannot show must not stop anything
             stream.reconfigure(errors="backslashreplace")
     try:
-        with warnings.catch_warnings():
+        with ended_by_signals(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            warnings.simplefilter("always", HighLossWarning)
-            warnings.showwarning = lambda message, *_args, **_kwargs: say(f"Note: {message}")
+            notes: set[str] = set()
+            for shown in (EarlierReleaseWarning, HighLossWarning):
+                warnings.simplefilter("always", shown)
+            warnings.showwarning = lambda message, *_args, **_kwargs: _note_once(str(message), notes)
             app()
     except TcloseError as error:
         say(f"Error: {error}")
-        sys.exit(4 if isinstance(error, InfeasibleError) else 5 if isinstance(error, VerificationError) else 3)
+        codes = {LockError: 1, InfeasibleError: 4, VerificationError: 5}
+        sys.exit(next((code for kind, code in codes.items() if isinstance(error, kind)), 3))
     except OSError as error:
         if isinstance(error, BrokenPipeError):  # the reader of stdout went away
             os._exit(1)

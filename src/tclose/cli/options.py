@@ -39,23 +39,27 @@ def check_files(targets: Sequence[Path], inputs: Sequence[Path]) -> None:
         raise typer.BadParameter(f"'{error.filename}': {(error.strerror or '').lower()}.") from None
 
 
-def check_release(inputs: list[Path], output: Path, *others: Path | None) -> None:
-    """Find out before any work whether a release and what goes with it could not be written."""
+def check_release(inputs: list[Path], output: Path, *others: Path | None) -> list[Path]:
+    """Find out before any work whether a release and what goes with it could not be written; all these files."""
     from tclose.release.certificate import certificate_path
     from tclose.table.source import suffix_of
 
-    check_files([output, certificate_path(output), *(path for path in others if path is not None)], inputs)
+    targets = [output, certificate_path(output), *(path for path in others if path is not None)]
+    check_files(targets, inputs)
     try:
         suffix_of(output)
     except TcloseError as error:
         raise typer.BadParameter(str(error)) from None
+    return targets
 
 
-def check_page(inputs: list[Path], output: Path | None) -> None:
-    """Find out before any work whether a page could not be written."""
-    if output is not None:
-        check_files([output], inputs)
-        check_kind(output)
+def check_page(inputs: list[Path], output: Path | None) -> list[Path]:
+    """Find out before any work whether a page could not be written; the page, if there is to be one."""
+    if output is None:
+        return []
+    check_files([output], inputs)
+    check_kind(output)
+    return [output]
 
 
 def check_kind(page: Path) -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import os
+import re
 import secrets
 import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tclose.release.file_lock import TargetLocks, remove_locks
+
 PRIVATE, PUBLIC = 0o600, 0o666  # before the umask
+PATIENCE = 10.0  # seconds that a process which is about to end waits for files that are being given their names
 
 
 def check_targets(targets: Sequence[Path], inputs: Sequence[Path] = ()) -> None:
@@ -35,6 +41,45 @@ def check_targets(targets: Sequence[Path], inputs: Sequence[Path] = ()) -> None:
         seen.add(os.path.realpath(path))
 
 
+@contextlib.contextmanager
+def locked(targets: Sequence[Path], held: TargetLocks | None = None) -> Iterator[TargetLocks]:
+    """Hold the locks of files to be written, and remove what killed processes have left of them.
+
+    Parameters
+    ----------
+    targets
+        The files.
+    held
+        Locks that the caller holds already; if they cover all targets, they are enough.
+    """
+    if held is not None and all(map(held.covers, targets)):
+        yield held
+        return
+    with TargetLocks(targets) as locks:
+        for path in targets:
+            remove_leftovers(path)
+        yield locks
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove temporary files of a target whose lock the caller holds: whoever made them is dead.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name in (".a.csv.0123456789abcdef.tmp", ".a.csv.json.0123456789abcdef.tmp"):
+    ...     (folder / name).touch()
+    >>> remove_leftovers(folder / "a.csv")
+    >>> [path.name for path in folder.iterdir()]
+    ['.a.csv.json.0123456789abcdef.tmp']
+    """
+    made = re.compile(rf"\.{re.escape(path.name)}\.(?:only|[0-9a-f]{{8,16}})\.tmp(?:\.csv|\.csv\.gz|\.parquet)?")
+    for name in os.listdir(path.absolute().parent):
+        if made.fullmatch(name):
+            remove(path.with_name(name))
+
+
 def write_whole(path: Path, content: bytes, mode: int = PUBLIC, *, alone: bool = False) -> None:
     """Write a file: afterwards it is there as a whole, or what was there before.
 
@@ -45,9 +90,14 @@ def write_whole(path: Path, content: bytes, mode: int = PUBLIC, *, alone: bool =
     mode
         Its permissions, before the umask.
     alone
-        No other process writes here, so what a killed one left behind is removed first.
+        The caller holds the lock of this file, or of the folder it lies in; if not, it is locked here.
+
+    Raises
+    ------
+    BusyError
+        Another process is writing it.
     """
-    with temporary_beside(path, alone=alone) as temporary:
+    with contextlib.nullcontext() if alone else locked([path]), temporary_beside(path, alone=alone) as temporary:
         descriptor = os.open(temporary, os.O_WRONLY)
         try:
             write_all(descriptor, content)
@@ -55,7 +105,10 @@ def write_whole(path: Path, content: bytes, mode: int = PUBLIC, *, alone: bool =
             os.close(descriptor)
         if mode == PUBLIC:
             open_to_others(temporary)
-        put(temporary, path)
+        sync_file(temporary)
+        with UNFINISHED.naming:
+            os.replace(temporary, path)
+            sync_folder(path.parent)
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -68,22 +121,22 @@ def write_all(descriptor: int, data: bytes) -> None:
 @contextlib.contextmanager
 def temporary_beside(path: Path, suffix: str = "", *, alone: bool = False) -> Iterator[Path]:
     """A hidden name beside `path`, removed if anything is left of it."""
-    temporary = path.with_name(f".{path.name}.{'only' if alone else secrets.token_hex(4)}.tmp{suffix}")
+    temporary = path.with_name(f".{path.name}.{'only' if alone else secrets.token_hex(8)}.tmp{suffix}")
     if alone:
         remove(temporary)
     try:
+        UNFINISHED.files.add(temporary.absolute())
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield temporary
     finally:
         remove(temporary)
+        UNFINISHED.files.discard(temporary.absolute())
 
 
-def put(temporary: Path, path: Path) -> None:
-    """Make the file durable, then give it its name in one step."""
-    with temporary.open("rb+") as file:
+def sync_file(path: Path) -> None:
+    """Make the content of a file durable."""
+    with path.open("rb+") as file:
         os.fsync(file.fileno())
-    os.replace(temporary, path)
-    sync_folder(path.parent)
 
 
 def sync_folder(path: Path) -> None:
@@ -96,28 +149,53 @@ def sync_folder(path: Path) -> None:
             os.close(descriptor)
 
 
-def put_both(release: Path, path: Path, certificate: Path, beside: Path) -> None:
-    """Replace a release and its certificate; on failure both are as before.
+def put_together(files: Sequence[tuple[Path, Path]]) -> None:
+    """Give temporary files the names of their targets; on failure all are as before.
 
-    The old certificate goes first and the new one comes last: whenever the process is killed,
-    what stands there is a whole release, with its own certificate or with none.
+    The last target is the certificate, which vouches for the others. The old one goes first and the new one comes
+    last, also on the way back: whenever the process is killed, what stands there is a whole release, with its own
+    certificate or with none.
+
+    Parameters
+    ----------
+    files
+        Temporary files and their targets, whose locks the caller holds.
     """
-    with temporary_beside(path) as old_release, temporary_beside(beside) as old_certificate:
-        pairs = ((path, old_release), (beside, old_certificate))
-        kept = [(target, backup) for target, backup in pairs if target.exists()]
-        for target, backup in kept:
-            shutil.copy2(target, backup)
+    certificate = files[-1][1]
+    for temporary, _ in files:
+        sync_file(temporary)
+    with contextlib.ExitStack() as backups, UNFINISHED.naming:
+        before = [(target, backups.enter_context(_backup(target))) for _, target in files]
         try:
-            remove(beside)
-            put(release, path)
-            put(certificate, beside)
+            if os.path.lexists(certificate):
+                remove(certificate)
+                sync_folder(certificate.parent)
+            for temporary, target in files:
+                os.replace(temporary, target)
+                sync_folder(target.parent)
         except BaseException:
-            for target, backup in pairs:
-                if (target, backup) in kept:
-                    os.replace(backup, target)
-                else:
+            remove(certificate)
+            for target, backup in before:
+                if backup is None:
                     remove(target)
+                else:
+                    os.replace(backup, target)
             raise
+
+
+@contextlib.contextmanager
+def _backup(path: Path) -> Iterator[Path | None]:
+    """A second name for what stands there, or a copy where the file system has no second names; None for nothing."""
+    if not os.path.lexists(path):
+        yield None
+        return
+    with temporary_beside(path) as backup:
+        remove(backup)
+        try:
+            os.link(path, backup, follow_symlinks=False)
+        except (OSError, NotImplementedError):
+            shutil.copy2(path, backup, follow_symlinks=False)
+        yield backup
 
 
 def remove(path: Path) -> None:
@@ -131,3 +209,46 @@ def open_to_others(path: Path) -> None:
     mask = os.umask(0)
     os.umask(mask)
     os.chmod(path, 0o666 & ~mask)
+
+
+class _Unfinished:
+    """What a process that ends must remove, and must not disturb.
+
+    Attributes
+    ----------
+    files
+        Its temporary files.
+    naming
+        Held while finished files get their names.
+    """
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Know of nothing, as a forked child does: the files are those of its parent."""
+        self.files: set[Path] = set()
+        self.naming = threading.RLock()
+
+
+UNFINISHED = _Unfinished()
+
+
+def abandon() -> None:
+    """Remove temporary files and lock files of this process, which must end right after this."""
+    if UNFINISHED.naming.acquire(timeout=PATIENCE):  # for good: no file gets its name from now on
+        for file in [*UNFINISHED.files]:
+            with contextlib.suppress(OSError):
+                file.unlink()
+    remove_locks()
+
+
+def _at_exit() -> None:
+    """At the end of the interpreter, of what a thread was still writing."""
+    if UNFINISHED.files:
+        abandon()
+
+
+atexit.register(_at_exit)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=UNFINISHED.begin)

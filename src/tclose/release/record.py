@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,12 @@ class Record:
     seed
         What the method's random choices came from.
     input_sha256
-        The digest of the input.
+        The digest of the input: of the bytes of a file, or of a dataframe.
+    input_columns
+        A digest of each quasi-identifier and sensitive attribute, whatever the order of the rows and the form of the
+        table.
+    run
+        A random name that all records of one release have in common.
     input_rows, dropped_rows
         Rows read, and rows left out for missing values.
     seconds
@@ -35,6 +41,8 @@ class Record:
     method: str
     seconds: dict[str, float] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
+    input_columns: dict[str, str] = field(default_factory=dict)
+    run: str = field(default_factory=lambda: secrets.token_hex(8))
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it; the notes stand beside the rest."""
@@ -48,6 +56,10 @@ class Record:
             self, seconds={**self.seconds, **{at: self.seconds.get(at, 0.0) + s for at, s in seconds.items()}}
         )
 
+    def as_json(self) -> str:
+        """As its file holds it."""
+        return json.dumps(self.as_dict(), indent=2) + "\n"
+
     def write(self, path: Path | str) -> None:
         """Write it as JSON that only its owner can read."""
-        write_whole(Path(path), (json.dumps(self.as_dict(), indent=2) + "\n").encode(), PRIVATE)
+        write_whole(Path(path), self.as_json().encode(), PRIVATE)

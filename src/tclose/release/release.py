@@ -7,6 +7,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +18,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.pages.card import release_card
-from tclose.release.atomic import check_targets, open_to_others, put_both, temporary_beside
+from tclose.release.atomic import check_targets, locked, open_to_others, put_together, temporary_beside
 from tclose.release.certificate import Certificate, certificate_path
 from tclose.release.column_types import ColumnTypes
+from tclose.release.earlier import warn_of_earlier
+from tclose.release.file_lock import TargetLocks
 from tclose.release.record import Record
 from tclose.release.writing import check_written, write_frame
 from tclose.schema.schema import Schema
@@ -106,10 +109,19 @@ class Release:
         """The released rows in the order of the input, dropped rows left out."""
         return self._restore(self._types.given(self._frame))
 
-    def write(self, path: Path | str, *, keep_order: bool = False, record: Path | str | None = None) -> Written:
+    def write(
+        self,
+        path: Path | str,
+        *,
+        keep_order: bool = False,
+        record: Path | str | None = None,
+        locks: TargetLocks | None = None,
+    ) -> Written:
         """Write the release and, beside it, its certificate; read both back and verify.
 
-        There is a complete, verified file of this name afterwards, or what was there before.
+        There is a complete, verified file of this name afterwards, or what was there before. No other process can
+        write any of the files at the same time. A record of an earlier release of the same table is replaced with
+        a warning.
 
         Parameters
         ----------
@@ -119,32 +131,47 @@ class Release:
             Keep the order of the input, which may itself tell who is who.
         record
             Where to write the record, if anywhere.
+        locks
+            Locks of all these files, if the caller holds them already.
 
         Returns
         -------
         :
             The certificate with the digest of the file, and the record with the time that writing took.
+
+        Raises
+        ------
+        BusyError
+            Another process is writing one of the files.
         """
         path = Path(path)
         suffix = suffix_of(path)
-        check_targets([path, certificate_path(path), *([Path(record)] if record is not None else [])])
+        beside = certificate_path(path)
+        targets = [path, *([] if record is None else [Path(record)]), beside]
+        check_targets(targets)
         frame = self._frame if keep_order else self._shuffled
         frame = self._types.with_numbers(frame) if suffix == ".parquet" else frame
-        clock = [time.perf_counter()]
-        with temporary_beside(path, suffix) as temporary, temporary_beside(certificate_path(path)) as beside:
-            problem = f"The release cannot be written as {suffix}"
-            guarded(problem, lambda: write_frame(frame, temporary, suffix, self.schema))
-            clock.append(time.perf_counter())
-            check_written(frame, temporary, suffix, self.schema, self.measured)
-            clock.append(time.perf_counter())
+        with locked(targets, locks), ExitStack() as stack:
+            warn_of_earlier(self.record, targets[1:-1], stacklevel=3)
+            made = [stack.enter_context(temporary_beside(each, suffix if each is path else "")) for each in targets]
+            seconds = self._write_verified(frame, made[0], suffix)
             order = "as in the input" if keep_order else "random"
-            fields = {**self.certificate.fields, "order": order, "file": path.name, "sha256": file_digest(temporary)}
-            beside.write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-            for file in (temporary, beside):
+            fields = {**self.certificate.fields, "order": order, "file": path.name, "sha256": file_digest(made[0])}
+            made[-1].write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            for file in (made[0], made[-1]):
                 open_to_others(file)
-            put_both(temporary, path, beside, certificate_path(path))
-        full = self.record.with_seconds(write=clock[1] - clock[0], verify=clock[2] - clock[1])
-        if record is not None:
-            full.write(record)
+            full = self.record.with_seconds(**seconds)
+            for file in made[1:-1]:
+                file.write_text(full.as_json(), encoding="utf-8")
+            put_together(list(zip(made, targets, strict=True)))
         LOG.info("wrote %d rows as %s, read back and verified", len(frame), suffix)
         return Written(Certificate(fields), full)
+
+    def _write_verified(self, frame: pl.DataFrame, file: Path, suffix: str) -> dict[str, float]:
+        """Write the file, read it back and verify it; the seconds that each took."""
+        clock = [time.perf_counter()]
+        guarded(f"The release cannot be written as {suffix}", lambda: write_frame(frame, file, suffix, self.schema))
+        clock.append(time.perf_counter())
+        check_written(frame, file, suffix, self.schema, self.measured)
+        clock.append(time.perf_counter())
+        return {"write": clock[1] - clock[0], "verify": clock[2] - clock[1]}

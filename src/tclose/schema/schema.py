@@ -6,6 +6,8 @@ Its columns are in `columns.py`; reading and writing the TOML form is in `toml.p
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -169,8 +171,14 @@ class Schema:
         return tomli_w.dumps(self.as_dict(base))
 
     def save(self, path: Path | str) -> None:
-        """Write its TOML form; hierarchies read from files stay where they are."""
-        Path(path).write_text(self.to_toml(Path(path).parent), encoding="utf-8")
+        """Write its TOML form, as a whole or not at all; hierarchies read from files stay where they are."""
+        path = Path(path)
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+        try:
+            temporary.write_text(self.to_toml(path.parent), encoding="utf-8")
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
     @property
     def columns(self) -> dict[str, str]:
