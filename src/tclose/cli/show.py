@@ -51,7 +51,8 @@ def show_release(release: Release, told: dict[str, Any]) -> None:
     if release.record.dropped_rows:
         console.print(f"{release.record.dropped_rows:,} rows with missing values were dropped.")
     console.print(_attributes(measured, release.schema))
-    seconds = "  ".join(f"{stage} {spent:.2f}" for stage, spent in told["seconds"].items())
+    spent = {stage: each for stage, each in told["seconds"].items() if stage != "compile" or each >= 0.005}
+    seconds = "  ".join(f"{stage} {each:.2f}" for stage, each in spent.items())
     console.print(f"Seconds: {seconds}", highlight=False)
     console.print(f"Release:     {escape(told['output'])}", highlight=False)
     console.print(f"Certificate: {escape(told['certificate'])}", highlight=False)
