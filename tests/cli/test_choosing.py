@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import sys
 from pathlib import Path
@@ -129,6 +130,28 @@ def test_anonymize_writes_a_report(run: Run, folder: Path) -> None:  # noqa: F81
     assert "P0001" not in page
     assert "Report:" in run(*ANONYMIZE, "--report", "report.html").out
     assert not list(folder.glob(".*"))
+
+
+def test_anonymize_says_what_binds(run: Run, folder: Path) -> None:  # noqa: F811
+    plain = run(*ANONYMIZE, "--record", "record.json")
+    assert "What binds" in plain.out
+    assert "measured with --what-binds" in plain.out
+    assert "held" in json.loads((folder / "record.json").read_text())["binding"]
+    found = run(*ANONYMIZE, "--what-binds", "--record", "record.json")
+    assert found.code == 0
+    assert "measured on all rows with 'tight effort=fast'" in found.out
+    assert not any(cell in found.out for cell in ("flu", "cold", "rash", "cook", "baker", "P0001"))
+    record = json.loads((folder / "record.json").read_text())["binding"]
+    assert {gain["change"] for gain in record["measured"]["gains"]} == {
+        "without 'age'",
+        "without 'job'",
+        "t of 'ill' 0.6 instead of 0.4",
+        "t of 'pay' 0.75 instead of 0.5",
+        "without l of 'pay'",
+        "k = 3 instead of 5",
+    }
+    assert run(*ANONYMIZE, "--json").json["binding"]["measured"] is None
+    assert "binding" not in (folder / "release.csv.certificate.json").read_text()
 
 
 def test_a_page_may_be_pdf(run: Run, folder: Path) -> None:  # noqa: F811

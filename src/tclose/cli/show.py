@@ -51,6 +51,12 @@ def show_release(release: Release, told: dict[str, Any]) -> None:
     if release.record.dropped_rows:
         console.print(f"{release.record.dropped_rows:,} rows with missing values were dropped.")
     _print_attributes(console, measured, release.schema)
+    if release.binding is not None:
+        console.print("[bold]What binds[/bold] (for you, not for release):", highlight=False)
+        for sentence in release.binding.sentences():
+            console.print(f"  {escape(sentence)}", highlight=False)
+        if release.binding.measured is None:
+            console.print("  What a change would gain is measured with --what-binds.", highlight=False)
     spent = {stage: each for stage, each in told["seconds"].items() if stage != "compile" or each >= 0.005}
     seconds = "  ".join(f"{stage} {each:.2f}" for stage, each in spent.items())
     console.print(f"Seconds: {seconds}", highlight=False)

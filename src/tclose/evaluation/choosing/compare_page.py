@@ -122,6 +122,8 @@ def _tiles(found: Compared) -> list[tuple[str, str]]:
         if asked:
             exact = min(asked, key=lambda run: run.query_error or 0.0)
             tiles.append((f"{exact.query_error:.1%}", f"least query error: {exact.method}, {_asked(exact)}"))
+        safest = min(found.done, key=lambda run: run.gains.rise)
+        tiles.append((_points(safest.gains.rise), f"least rise: {safest.method}, {_asked(safest)}"))
     return [*tiles, (f"{found.before.guess * 100:+.0f} points", "a learner's guesses, before any release")]
 
 
