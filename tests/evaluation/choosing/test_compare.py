@@ -267,12 +267,12 @@ def test_the_best_is_named_by_each_measure_and_where_they_disagree() -> None:
         "seconds": {"b": 2},
     }
     assert verdict(found) == (
-        "No method is best by every measure. Best in most settings are 'a' by loss; 'b' by query error, rise and "
+        "No method is best by every measure. Best most often are 'a' by loss; 'b' by query error, rise and "
         "seconds. Loss disagrees with rise and seconds in every setting. Loss disagrees with query error in 1 of 2 "
         "settings."
     )
     by_name = {each.measure.name: each.told() for each in best_by_measure(runs)}
-    assert by_name["loss"] == "'a' in every setting (at t = 0.3, k = 5: 0.100, then 'b' with 0.200)"
+    assert by_name["loss"] == "'a' in every setting (at t = 0.3, k = 5: 'a' 0.100, then 'b' 0.200)"
     assert by_name["risk"] == "all alike"
     told = found.as_dict()["best"]["query error"]
     assert [(each["t"]["value"], each["methods"], each["value"]) for each in told] == [

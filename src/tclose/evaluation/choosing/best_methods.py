@@ -101,7 +101,8 @@ class BestBy:
         middle = next(best for best in self.settings[n // 2 :] + self.settings if best.others)
         next_name, next_value = middle.others[0]
         least, after = self.measure.told(middle.value), self.measure.told(next_value)
-        return f"{', '.join(where)} (at {asked(middle.setting)}: {least}, then '{next_name}' with {after})"
+        first = middle.methods[0]
+        return f"{', '.join(where)} (at {asked(middle.setting)}: '{first}' {least}, then '{next_name}' {after})"
 
     def as_list(self) -> list[dict[str, Any]]:
         """As JSON has it."""
@@ -198,7 +199,7 @@ def _leaders(best: Sequence[BestBy]) -> Iterator[str]:
         by_leader.setdefault(next(iter(each.wins)), []).append(each.measure.name)
     several = any(len(each.settings) > 1 for each in telling)
     words = [f"'{name}' by {_listed(measures)}" for name, measures in by_leader.items()]
-    yield f"Best{' in most settings' if several else ''} are {'; '.join(words)}."
+    yield f"Best{' most often' if several else ''} are {'; '.join(words)}."
     yield from _disagreements(telling)
 
 
