@@ -21,7 +21,7 @@ ROWS = 1_000_000
 REPEATS = 5
 METHOD = "mondrian"
 MOST_SECONDS, MOST_GIGABYTES = 10.0, 2.0
-STAGES = ("read", "encode", "partition", "recode", "verify", "write")
+STAGES = ("read", "encode", "compile", "partition", "recode", "verify", "write")
 
 
 def run(console: Console) -> dict[str, Any]:

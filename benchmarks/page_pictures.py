@@ -25,7 +25,7 @@ def pages() -> dict[str, tuple[str, int]]:
     """Every page, and how high its picture is."""
     frame, schema = tclose.datasets.census(ROWS, seed=1)
     found = tclose.compare(frame, schema, methods=METHODS, t=THRESHOLDS, jobs=1)
-    suggested = tclose.suggest(frame, schema)
+    suggested = tclose.suggest(frame, schema, max_rise="0.2", max_risk="0.2")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tclose.HighLossWarning)
         release = tclose.anonymize(frame, schema, method=Tight("fast"), seed=1)

@@ -50,6 +50,7 @@ def _told(found: Any) -> str:
     told = found.as_dict()
     for run in told.get("runs", []):
         run.pop("seconds", None)
+    told.get("best", {}).pop("seconds", None)
     return str(told)
 
 

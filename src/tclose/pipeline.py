@@ -19,8 +19,10 @@ from tclose.algorithms import DEFAULT, Algorithm, find, parameters_of, run_metho
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.explain import explain_single_class
+from tclose.algorithms.held_classes import held_classes
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
+from tclose.release.binding import find_binding, losses_by_column
 from tclose.release.certificate import Certificate, certify, fit_certificate
 from tclose.release.column_types import ColumnTypes
 from tclose.release.earlier import Earlier, read_earlier, warn_of_same_table
@@ -30,6 +32,7 @@ from tclose.release.release import Release
 from tclose.schema.keys import SchemaKeys, takes_keys
 from tclose.schema.schema import Schema, SchemaLike
 from tclose.table.arguments import check_order, take_in
+from tclose.table.class_distances import Distances
 from tclose.table.column_digests import column_digests
 from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.measuring import measure_classes
@@ -127,7 +130,7 @@ def anonymize(
     LOG.info("%d rows of %d, %d axes; method %s", len(table), source.n_rows, len(table.axes), algorithm.name)
     if start is not None and len(start.labels) != len(table):
         raise TableError(f"The start has {len(start.labels)} rows, and the table has {len(table)}.")
-    with _stage("partition", seconds, tell):
+    with _compiled_stage("partition", seconds, tell):
         control = control or Control()
         control.begin(time, lambda loss, done: tell("partition", loss, done))
         rng = np.random.default_rng(seed)
@@ -136,8 +139,8 @@ def anonymize(
         loss = table.loss(partition.labels, spans)
     with _stage("recode", seconds, tell):
         frame = recode(table, partition, source, selected, schema, spans)
-    with _stage("verify", seconds, tell):
-        measured = _verified(frame, schema, table, source)
+    with _compiled_stage("verify", seconds, tell):
+        measured, distances = _verified(frame, schema, table, source)
     LOG.info("verified: %d classes, k %d, loss %.6f", measured.classes, measured.k, loss)
     if measured.classes == 1 and loss > 0 and not allow_single_class:
         raise explain_single_class(algorithm, table, requirement, partition, control)
@@ -151,9 +154,12 @@ def anonymize(
     hidden = table.hidden_cells(partition.labels, spans) if schema.recode == "suppress" else None
     certificate = certify(schema, measured, loss, algorithm.name, parameters_of(algorithm), partition.facts, hidden)
     record = replace(record, notes=partition.notes)
+    held = held_classes(table, requirement, measured.grouping.labels)
+    losses = losses_by_column(table, partition.labels, spans)
+    binding = find_binding(schema, measured.grouping.sizes, distances, held, losses)
     return Release(
         schema, certificate, record, loss, measured, frame, table.rows, source.restore, ColumnTypes.of(source, schema)
-    )
+    ).with_binding(binding)
 
 
 @takes_keys
@@ -224,29 +230,35 @@ def verify(
     return Verdict((*found.problems, *wrong), found.measured, fits)
 
 
-def _verified(frame: pl.DataFrame, schema: Schema, table: EncodedTable, source: Source) -> Measured:
-    """What the verifier measures of a release; raises if it breaks its promise, or is not true to its original."""
+def _verified(
+    frame: pl.DataFrame, schema: Schema, table: EncodedTable, source: Source
+) -> tuple[Measured, dict[str, Distances]]:
+    """What the verifier measures of a release, and how far methods take its classes to be from the table.
+
+    Raises if it breaks its promise, or is not true to its original.
+    """
     found = judge(Source.of(frame), schema, source, table.rows)
     if found.measured is None or found.problems:
         told = " ".join(found.problems)
         if found.problems and all(problem.startswith(KEPT) for problem in found.problems):
             raise InfeasibleError(f"The release would not keep its promise. {told}")
         raise VerificationError(f"The release would not keep its promise, and nothing is released. {told}")
-    _check_agreement(found.measured, table, schema)
-    return found.measured
+    return found.measured, _check_agreement(found.measured, table, schema)
 
 
-def _check_agreement(measured: Measured, table: EncodedTable, schema: Schema) -> None:
+def _check_agreement(measured: Measured, table: EncodedTable, schema: Schema) -> dict[str, Distances]:
     """What methods go by and what the verifier measures of the released classes must be the same, to the last digit."""
     n = len(schema.sensitive)
     columns = zip(table.domains[:n], table.codes[:n], strict=True)
-    for name, distances in measure_classes(columns, schema.joint, measured.grouping.labels).distances.items():
+    found = measure_classes(columns, schema.joint, measured.grouping.labels).distances
+    for name, distances in found.items():
         if distances.largest() != measured.t[name]:
             raise VerificationError(
                 f"'{name}': the farthest class is at {float(distances.largest()):.6g} by what methods go by, and at "
                 f"{float(measured.t[name]):.6g} by the verifier. One of them is wrong, so nothing is released. Please "
                 "report this."
             )
+    return found
 
 
 def _check_numbers(seed: object, time: object) -> None:
@@ -263,3 +275,15 @@ def _stage(name: str, seconds: dict[str, float], tell: Listener) -> Iterator[Non
     yield
     seconds[name] = clock.perf_counter() - started
     LOG.info("%s: %.3f s", name, seconds[name])
+
+
+@contextmanager
+def _compiled_stage(name: str, seconds: dict[str, float], tell: Listener) -> Iterator[None]:
+    """A stage that runs loops: what is compiled within it, on a machine's first run, is a stage of its own."""
+    with _stage(name, seconds, tell):
+        from tclose.kernels.compile import compiling_timed  # loads the compiler, which reading does without
+
+        with compiling_timed() as compiling:
+            yield
+    seconds["compile"] = seconds.get("compile", 0.0) + compiling.seconds
+    seconds[name] = max(seconds[name] - compiling.seconds, 0.0)

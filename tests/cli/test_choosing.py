@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import sys
 from pathlib import Path
@@ -24,7 +25,8 @@ ANONYMIZE = ("anonymize", "data.csv", "-s", "schema.toml", "-o", "release.csv", 
 def test_compare_tells_people_programs_and_browsers(run: Run, folder: Path) -> None:  # noqa: F811
     found = run(*COMPARE, "--t", "0.4,0.6", "--k", "5, 8", "-o", "c.html")
     assert found.code == 0
-    assert "loses least" in found.out
+    assert "Best by loss" in found.out
+    assert "Best by query error" in found.out
     assert found.out.count("mondrian") >= 4
     assert "c.html" in found.err
     checked((folder / "c.html").read_text())
@@ -55,6 +57,46 @@ def test_suggest_tells_people_programs_and_browsers(run: Run, folder: Path) -> N
     assert [each["t"]["value"] for each in told["runs"]] == [0.3, 0.4, 0.5, 0.9]
     assert told["column"] == "ill"
     assert told["k"] == 6
+    assert told["t"] is None
+
+
+def test_suggest_by_what_is_allowed(run: Run, folder: Path) -> None:  # noqa: F811
+    asked = (*SUGGEST, "--from", "0.3", "--to", "0.9")
+    told = run(*asked, "--max-rise", "0.4", "--max-risk", "0.1", "--json").json
+    assert told["k"] == 10
+    chosen = next(each for each in told["runs"] if each["t"] == told["t"])
+    assert max(each["value"] for each in chosen["rises"].values()) <= 0.4
+    found = run(*asked, "--max-rise", "0.4", "-o", "s.html")
+    assert found.code == 0
+    assert f"Suggested: t = {run(*asked, '--max-rise', '0.4', '--json').json['t']['value']:g}" in found.out
+    checked((folder / "s.html").read_text())
+    nothing = run(*asked, "--max-rise", "0")
+    assert nothing.code == 4
+    assert "No t tried keeps the bounds" in nothing.out
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_cell_is_cut(run: Run, folder: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    monkeypatch.setenv("COLUMNS", str(width))
+    commands = [
+        (*COMPARE, "--t", "0.4,0.6", "--k", "5,100"),
+        (*SUGGEST, "--from", "0.3", "--to", "0.9"),
+        ANONYMIZE,
+        ("verify", "release.csv", "-s", "schema.toml"),
+        ("assess", "data.csv", "-s", "schema.toml"),
+        ("methods",),
+    ]
+    for arguments in commands:
+        found = run(*arguments)
+        assert found.code == 0, found.err
+        assert "…" not in found.out, arguments[0]
+        long = [line for line in found.out.split("\n") if len(line.rstrip()) > width and "/" not in line]
+        assert long == [], arguments[0]
+    runs = run(*COMPARE, "--t", "0.4,0.6", "--k", "5,100", "--json").json["runs"]
+    shown = run(*COMPARE, "--t", "0.4,0.6", "--k", "5,100").out
+    for each in (each for each in runs if "loss" in each):
+        assert f"{each['loss']:.4f}" in shown
+        assert f"{each['gains']['risk']:.1%}" in shown
 
 
 def test_utility_tells_people_and_programs(run: Run, folder: Path) -> None:  # noqa: F811
@@ -88,6 +130,28 @@ def test_anonymize_writes_a_report(run: Run, folder: Path) -> None:  # noqa: F81
     assert "P0001" not in page
     assert "Report:" in run(*ANONYMIZE, "--report", "report.html").out
     assert not list(folder.glob(".*"))
+
+
+def test_anonymize_says_what_binds(run: Run, folder: Path) -> None:  # noqa: F811
+    plain = run(*ANONYMIZE, "--record", "record.json")
+    assert "What binds" in plain.out
+    assert "measured with --what-binds" in plain.out
+    assert "held" in json.loads((folder / "record.json").read_text())["binding"]
+    found = run(*ANONYMIZE, "--what-binds", "--record", "record.json")
+    assert found.code == 0
+    assert "measured on all rows with 'tight effort=fast'" in found.out
+    assert not any(cell in found.out for cell in ("flu", "cold", "rash", "cook", "baker", "P0001"))
+    record = json.loads((folder / "record.json").read_text())["binding"]
+    assert {gain["change"] for gain in record["measured"]["gains"]} == {
+        "without 'age'",
+        "without 'job'",
+        "t of 'ill' 0.6 instead of 0.4",
+        "t of 'pay' 0.75 instead of 0.5",
+        "without l of 'pay'",
+        "k = 3 instead of 5",
+    }
+    assert run(*ANONYMIZE, "--json").json["binding"]["measured"] is None
+    assert "binding" not in (folder / "release.csv.certificate.json").read_text()
 
 
 def test_a_page_may_be_pdf(run: Run, folder: Path) -> None:  # noqa: F811
@@ -127,6 +191,12 @@ def test_what_pdf_needs_is_looked_for_before_any_work(
         (*SUGGEST, "--by", "hope"),
         (*SUGGEST, "--by", "queries"),
         (*SUGGEST, "-o", "schema.toml"),
+        (*SUGGEST, "--max-rise", "10"),
+        (*SUGGEST, "--max-risk", "-0.1"),
+        (*SUGGEST, "--max-risk", "0"),
+        (*SUGGEST, "--max-loss", "1.2"),
+        (*SUGGEST, "--max-loss", "x"),
+        (*SUGGEST, "--max-risk", "0.1", "--k", "5"),
         (*ANONYMIZE, "--report", "release.csv"),
         (*ANONYMIZE, "--report", "."),
     ],

@@ -9,6 +9,7 @@ from functools import cache
 import tclose
 from tclose.evaluation.choosing.compare import Comparison
 from tclose.evaluation.choosing.knee import find_knee
+from tclose.evaluation.choosing.risk_bounds import Bounds
 from tclose.evaluation.choosing.suggest import Suggestion
 from tclose.evaluation.choosing.trials import Gains, Trial
 from tclose.evaluation.report.report_page import report_html
@@ -25,6 +26,7 @@ def made_up(method: str, number: int, t: str | None, k: int) -> Trial:
         method, None if t is None else Fraction(t), k, loss=loss, query_error=None if number == 3 else loss * 2,
         reached={"ill": share * 0.99}, classes=400 - 10 * number, sizes=(k, k + 1, 2 * k, 3 * k, 10 * k + 100 * number),
         gains=Gains(share + 0.01 * number, share / 2, 1 / k), seconds=0.01 * 4.0**number,
+        rises={"ill": Fraction(t or "0.2") + Fraction(number, 100)},
     )  # fmt: skip
 
 
@@ -40,14 +42,17 @@ def comparison(
     return Comparison(4000, (*runs, refused), BEFORE, 2)
 
 
-def suggestion(losses: tuple[float, ...] = (0.8, 0.5, 0.2, 0.17, 0.15), column: str | None = None) -> Suggestion:
-    """A sweep with these losses."""
+def suggestion(
+    losses: tuple[float, ...] = (0.8, 0.5, 0.2, 0.17, 0.15), column: str | None = None, **bounds: str
+) -> Suggestion:
+    """A sweep with these losses, and rises as large as t."""
     runs = []
     for t, loss in zip(THRESHOLDS, losses, strict=True):
         run = made_up("tight", 0, t, 5)
         runs.append(Trial(**{**vars(run), "loss": loss, "query_error": loss}))
     knee, depth = find_knee([(float(t), loss) for t, loss in zip(THRESHOLDS, losses, strict=True)])
-    return Suggestion(4000, "tight", 5, column, "loss", tuple(runs), knee, depth, BEFORE)
+    allowed = Bounds.of(**bounds)
+    return Suggestion(4000, "tight", allowed.k or 5, column, "loss", tuple(runs), knee, depth, BEFORE, allowed, 5)
 
 
 @cache
@@ -68,6 +73,9 @@ def pages() -> dict[str, str]:
         "comparison-at-one-t": comparison(3, (None,), (5,)).html(),
         "comparison-of-one": comparison(1, ("0.1", "0.2"), (5,)).html(),
         "suggestion": suggestion().html(),
+        "suggestion-by-rise": suggestion(max_rise="0.12", max_risk="0.1").html(),
+        "suggestion-by-loss": suggestion(max_loss="0.4").html(),
+        "suggestion-of-nothing": suggestion(max_rise="0.01").html(),
         "suggestion-without-knee": suggestion((0.8, 0.75, 0.6, 0.4, 0.2), "ill").html(),
         "report": report(),
     }

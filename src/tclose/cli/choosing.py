@@ -32,7 +32,8 @@ COMPARE = (
 SUGGEST = (
     "[bold]Examples:[/bold]\n\n"
     "tclose suggest patients.csv -s schema.toml -o suggestion.html\n\n"
-    "tclose suggest patients.csv -s schema.toml --column diagnosis --from 0.05 --to 0.4 --json"
+    "tclose suggest patients.csv -s schema.toml --max-rise 0.1 --max-risk 0.2\n\n"
+    "tclose suggest patients.csv -s schema.toml --column diagnosis --from 0.05 --to 0.4 --max-loss 0.3 --json"
 )
 UTILITY = (
     "[bold]Examples:[/bold]\n\n"
@@ -112,6 +113,18 @@ def suggest(
     least: Annotated[str, typer.Option("--from", help="The strictest t.")] = "0.02",
     most: Annotated[str, typer.Option("--to", help="The loosest t.")] = "0.5",
     by: Annotated[str, typer.Option(help="The curve whose knee is looked for: loss or queries.")] = "loss",
+    max_rise: Annotated[
+        str | None,
+        typer.Option(help="The loosest t at which no belief rises by more; 0.1 is 10 points.", metavar="SHARE"),
+    ] = None,
+    max_risk: Annotated[
+        str | None,
+        typer.Option(help="The least k at which no row is given its person with a larger chance.", metavar="SHARE"),
+    ] = None,
+    max_loss: Annotated[
+        str | None,
+        typer.Option(help="No t that loses more; without --max-rise the strictest that does not.", metavar="SHARE"),
+    ] = None,
     k: Annotated[int | None, typer.Option(min=1, help="Instead of the schema's k.")] = None,
     time: Annotated[float | None, typer.Option(min=0, help="Seconds for each t.")] = None,
     seed: Seed = 0,
@@ -119,13 +132,13 @@ def suggest(
     output: Page = None,
     json: Json = False,
 ) -> None:
-    """Sweep t, and suggest the one from which on a looser t helps analysts less than before.
+    """Sweep t, show what analysts lose and attackers gain, and choose the t and k that keep what you allow.
 
-    The suggestion is the knee of the curve of loss: it is advice by one criterion, not a proof.
-    What attackers gain and analysts lose is shown for it, and on either side.
+    Without --max-rise or --max-loss nothing is chosen: both curves are shown, with marks. It is advice, not a proof.
     """
     from dataclasses import replace
 
+    from tclose.evaluation.choosing.risk_bounds import Bounds
     from tclose.evaluation.choosing.suggest import METHOD, grid, suggest
     from tclose.release.atomic import locked, write_whole
     from tclose.schema.schema import Schema
@@ -136,23 +149,31 @@ def suggest(
         raise typer.BadParameter("--from must be below --to.")
     if by not in ("loss", "queries") or (by == "queries" and not queries):
         raise typer.BadParameter("--by is loss or queries; for queries, some must be asked.")
+    if k is not None and max_risk is not None:
+        raise typer.BadParameter("--k and --max-risk both say what k is. Give one of them.")
+    try:
+        Bounds.of(max_rise, max_risk, max_loss)
+    except SchemaError as error:
+        raise typer.BadParameter(str(error).replace("max_", "--max-")) from None
     pages = check_page([data, schema], output)
     promised = Schema.load(schema)
     with locked(pages), progress() as tell, stopped_by_interrupt("what was swept so far is shown") as control:
         found = suggest(
             data, promised if k is None else replace(promised, k=k), method=chosen, column=column, t=grid(low, high),
-            by="loss" if by == "loss" else "queries", seed=seed, time=time, queries=queries, progress=tell,
-            control=control,
+            by="loss" if by == "loss" else "queries", max_rise=max_rise, max_risk=max_risk, max_loss=max_loss,
+            seed=seed, time=time, queries=queries, progress=tell, control=control,
         )  # fmt: skip
         if output is not None:
             write_whole(output, page_bytes(found.html(), output), alone=True)
     if json:
         print(jsonlib.dumps(found.as_dict(), indent=2))
-        return
-    from tclose.cli.show_choosing import show_suggestion
+    else:
+        from tclose.cli.show_choosing import show_suggestion
 
-    show_suggestion(found)
-    _tell_page(output)
+        show_suggestion(found)
+        _tell_page(output)
+    if found.bounds.choose_t and found.t is None:
+        raise InfeasibleError("No t tried keeps what is allowed.")
 
 
 def utility(

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import polars as pl
 from rich.console import Console
-from rich.table import Table
+from rich.markup import escape
 
+from tclose.cli.fitted_tables import print_table
 from tclose.datasets import hospital
 from tclose.pipeline import anonymize, assess
 from tclose.release.certificate import certificate_path
@@ -37,23 +38,18 @@ def run(rows: int, folder: Path, seed: int, tell: Callable[[str, float | None, f
     original = pl.read_csv(data, infer_schema=False)
     released = release.aligned()
     chosen = [int(place) for place in range(0, len(original), max(len(original) // 5, 1))][:5]
-    console.print(_rows("Before: five of the rows", original[chosen]))
-    console.print(_rows("After: the same five rows (the file itself is shuffled)", released[chosen]))
-    summary = Table(title="What was reached", title_justify="left")
-    for heading in ("", "before", "after", "promised"):
-        summary.add_column(heading, justify="left" if not heading else "right")
-    summary.add_row("classes", f"{before.classes:,}", f"{after.classes:,}", "")
-    summary.add_row("k, rows of the smallest class", str(before.k), str(after.k), f"at least {schema.k}")
+    _print_rows(console, "Before: five of the rows", original[chosen])
+    _print_rows(console, "After: the same five rows (the file itself is shuffled)", released[chosen])
+    summary = [
+        ["classes", f"{before.classes:,}", f"{after.classes:,}", ""],
+        ["k, rows of the smallest class", str(before.k), str(after.k), f"at least {schema.k}"],
+    ]
     for sensitive in schema.sensitive:
-        name = sensitive.column
-        summary.add_row(
-            f"t, {name}",
-            f"{float(before.t[name]):.3f}",
-            f"{float(after.t[name]):.3f}",
-            f"at most {float(sensitive.t or 1):g}",
-        )
-    summary.add_row("loss of information", "0", f"{release.loss:.3f}", "")
-    console.print(summary)
+        name, asked = sensitive.column, f"at most {float(sensitive.t or 1):g}"
+        summary.append([f"t, {name}", f"{float(before.t[name]):.3f}", f"{float(after.t[name]):.3f}", asked])
+    summary.append(["loss of information", "0", f"{release.loss:.3f}", ""])
+    console.print("[bold]What was reached[/bold]")
+    print_table(console, ("", "before", "after", "promised"), summary)
     console.print("The release was verified before it was written, and read back and verified again.")
     for what, path in (
         ("the table", data),
@@ -65,11 +61,8 @@ def run(rows: int, folder: Path, seed: int, tell: Callable[[str, float | None, f
         console.print(f"  {path}  {what}", highlight=False)
 
 
-def _rows(title: str, frame: pl.DataFrame) -> Table:
+def _print_rows(console: Console, title: str, frame: pl.DataFrame) -> None:
     columns = [name for name in SHOWN if name in frame.columns]
-    table = Table(title=title, title_justify="left")
-    for name in columns:
-        table.add_column(name, no_wrap=name != "diagnosis")
-    for row in frame.select(columns).iter_rows():
-        table.add_row(*("" if value is None else str(value) for value in row))
-    return table
+    rows = [["" if value is None else escape(str(value)) for value in row] for row in frame.select(columns).iter_rows()]
+    console.print(f"[bold]{title}[/bold]")
+    print_table(console, columns, rows, n_words=len(columns))

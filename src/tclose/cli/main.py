@@ -147,6 +147,9 @@ def anonymize(
     ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Keep the input's order of rows.")] = False,
     allow_single_class: Annotated[bool, typer.Option("--allow-single-class", help="Accept one class.")] = False,
+    what_binds: Annotated[
+        bool, typer.Option("--what-binds", help="Measure on a sample what loosening or dropping something would gain.")
+    ] = False,
     show_values: ShowValues = False,
     json: Json = False,
 ) -> None:
@@ -168,6 +171,10 @@ def anonymize(
             data, settled, method=algorithm, seed=seed, time=time, allow_single_class=allow_single_class,
             show_values=show_values, progress=tell, control=control, earlier=before,
         )  # fmt: skip
+        if what_binds:
+            from tclose.evaluation.choosing.what_binds import what_binds as measure_gains
+
+            release = release.with_binding(measure_gains(data, release, progress=tell, control=control))
         page = None
         if report is not None:
             from tclose.evaluation.report.report_page import report_html
@@ -185,6 +192,7 @@ def anonymize(
     }  # fmt: skip
     if settled.recode == "suppress":
         told["suppressed_cells"] = release.certificate["suppressed_cells"]
+    told["binding"] = release.record.notes["binding"]
     if json:
         print(jsonlib.dumps(told, indent=2))
         return

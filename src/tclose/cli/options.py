@@ -23,6 +23,10 @@ SchemaOption = Annotated[Path, typer.Option("--schema", "-s", help="What each co
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 ShowValues = Annotated[bool, typer.Option("--show-values", help="Let messages quote values of the table.")]
 
+COMPILING = (
+    "Compiling loops for this machine. That happens once: later runs find them on disk. `tclose warmup` does it ahead."
+)
+
 
 def say(message: str) -> None:
     """Tell it on stderr."""
@@ -130,19 +134,33 @@ def stopped_by_interrupt(then: str = "the best found so far is checked and relea
 
 @contextmanager
 def progress() -> Iterator[Any]:
-    """A bar on stderr that shows the stage, how much of it is done, the loss so far, and when kernels are compiled."""
+    """A bar on stderr that shows the stage, how much of it is done, and the loss so far.
+
+    Where loops have to be compiled, that is said once in a line that stays, and the bar counts them.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from tclose.kernels import compile as kernels
+    from tclose.kernels.compile import compiling_timed
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("start", total=None)
+        stage_text, said = "start", False
 
         def tell(stage: str, loss: float | None, done: float | None) -> None:
-            text = stage if loss is None else f"{stage} (loss {loss:.3f})"
-            bar.update(task, description=text, total=1.0 if done is not None else None, completed=done or 0.0)
+            nonlocal stage_text
+            stage_text = stage if loss is None else f"{stage} (loss {loss:.3f})"
+            bar.update(task, description=stage_text, total=1.0 if done is not None else None, completed=done or 0.0)
 
-        with kernels.compiling_told(lambda: bar.update(task, description="compiling, the first time only")):
+        def tell_compiling(compiling: bool, n_loops: int) -> None:
+            nonlocal said
+            if not said:
+                console.print(COMPILING, highlight=False, soft_wrap=True)
+                said = True
+            counted = f"compiling loops, {n_loops} done" if compiling else stage_text
+            bar.update(task, description=counted)
+
+        with compiling_timed(tell_compiling):
             yield tell

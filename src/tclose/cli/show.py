@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from tclose.cli.fitted_tables import print_table
 from tclose.evaluation.choosing.gap import Gap
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
@@ -21,7 +21,7 @@ def show_report(report: Report, measures: bool = False) -> None:
     """k, l, t and the worst classes of a table as it stands, and other measures if asked."""
     console = Console()
     console.print(f"{report.rows:,} rows in {report.classes:,} classes; the smallest has k = {report.k}.")
-    console.print(_attributes(report.measured, report.schema))
+    _print_attributes(console, report.measured, report.schema)
     for column in report.t:
         worst = "; ".join(
             f"{entry['size']} rows at {entry['t']['value']:.4f} ({entry['first']})" for entry in report.worst(column, 3)
@@ -50,8 +50,15 @@ def show_release(release: Release, told: dict[str, Any]) -> None:
         console.print(f"{told['suppressed_cells']:,} cells are suppressed.")
     if release.record.dropped_rows:
         console.print(f"{release.record.dropped_rows:,} rows with missing values were dropped.")
-    console.print(_attributes(measured, release.schema))
-    seconds = "  ".join(f"{stage} {spent:.2f}" for stage, spent in told["seconds"].items())
+    _print_attributes(console, measured, release.schema)
+    if release.binding is not None:
+        console.print("[bold]What binds[/bold] (for you, not for release):", highlight=False)
+        for sentence in release.binding.sentences():
+            console.print(f"  {escape(sentence)}", highlight=False)
+        if release.binding.measured is None:
+            console.print("  What a change would gain is measured with --what-binds.", highlight=False)
+    spent = {stage: each for stage, each in told["seconds"].items() if stage != "compile" or each >= 0.005}
+    seconds = "  ".join(f"{stage} {each:.2f}" for stage, each in spent.items())
     console.print(f"Seconds: {seconds}", highlight=False)
     console.print(f"Release:     {escape(told['output'])}", highlight=False)
     console.print(f"Certificate: {escape(told['certificate'])}", highlight=False)
@@ -66,7 +73,7 @@ def show_verified(verdict: Verdict, schema: Schema) -> None:
     console.print(
         f"[green]It keeps its promise[/green]: {measured.rows:,} rows, {measured.classes:,} classes, k = {measured.k}."
     )
-    console.print(_attributes(measured, schema))
+    _print_attributes(console, measured, schema)
     console.print("The certificate beside it fits." if verdict.certificate else "There is no certificate beside it.")
 
 
@@ -81,17 +88,15 @@ def show_gap(found: Gap) -> None:
     cells = found.hidden(found.at_least)
     told = "" if cells is None else f" ({cells:,} of {found.cells:,} cells suppressed)"
     console.print(f"{found.rows:,} rows. {what} {found.at_least:.6f}{told}.", highlight=False)
-    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
-    for heading in ("method", "loss", *(() if cells is None else ("cells",)), "above", "seconds"):
-        table.add_column(heading, no_wrap=True, justify="left" if heading == "method" else "right")
+    rows = []
     for entry in found.entries:
         if entry.loss is None:
             continue
         above = found.above(entry)
         share = "" if above is None else f"{above:.2%}"
         numbers = [f"{entry.loss:.6f}", *(() if cells is None else (f"{found.hidden(entry.loss):,}",)), share]
-        table.add_row(entry.method, *numbers, f"{entry.seconds:.2f}")
-    console.print(table)
+        rows.append([escape(entry.method), *numbers, f"{entry.seconds:.2f}"])
+    print_table(console, ("method", "loss", *(() if cells is None else ("cells",)), "above", "seconds"), rows)
     for entry in found.entries:
         if entry.refused is not None:
             console.print(f"[bold]{entry.method}[/bold]: {escape(entry.refused)}", highlight=False)
@@ -107,26 +112,27 @@ def show_methods(methods: list[dict[str, str]]) -> None:
     Console().print(table)
 
 
-def _attributes(measured: Measured, schema: Schema) -> Table:
-    caption = "distinct, entropy, frequency: l of the least diverse class"
-    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), caption=caption, caption_justify="left")
-    for heading in ("sensitive", "distance", "t", "asked", "distinct", "entropy", "frequency"):
-        table.add_column(heading, no_wrap=True)
+def _print_attributes(console: Console, measured: Measured, schema: Schema) -> None:
+    rows = []
     for sensitive in schema.sensitive:
         name = sensitive.column
         color = "green" if sensitive.t is None or measured.t[name] <= sensitive.t else "red"
         diversity = measured.l[name]
-        table.add_row(
-            escape(name),
-            sensitive.distance,
-            f"[{color}]{float(measured.t[name]):.4f}[/{color}]",
-            "" if sensitive.t is None else f"{float(sensitive.t):g}",
-            str(diversity.distinct),
-            f"{diversity.entropy:.2f}",
-            f"{float(diversity.frequency):.2f}",
+        rows.append(
+            [
+                escape(name),
+                sensitive.distance,
+                f"[{color}]{float(measured.t[name]):.4f}[/{color}]",
+                "" if sensitive.t is None else f"{float(sensitive.t):g}",
+                str(diversity.distinct),
+                f"{diversity.entropy:.2f}",
+                f"{float(diversity.frequency):.2f}",
+            ]
         )
     for joint in schema.joint:
         color = "green" if measured.t[joint.name] <= joint.t else "red"
         reached = f"[{color}]{float(measured.t[joint.name]):.4f}[/{color}]"
-        table.add_row(escape(joint.name), "joint", reached, f"{float(joint.t):g}", "", "", "")
-    return table
+        rows.append([escape(joint.name), "joint", reached, f"{float(joint.t):g}", "", "", ""])
+    headings = ("sensitive", "distance", "t", "asked", "distinct", "entropy", "frequency")
+    caption = "distinct, entropy, frequency: l of the least diverse class"
+    print_table(console, headings, rows, n_words=2, caption=caption)

@@ -9,49 +9,57 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from tclose.cli.fitted_tables import print_table
+from tclose.evaluation.choosing.best_methods import best_by_measure
+from tclose.evaluation.choosing.best_methods import verdict as verdict_of_comparison
 from tclose.evaluation.choosing.compare import Comparison
 from tclose.evaluation.choosing.compare_page import spent
-from tclose.evaluation.choosing.compare_page import verdict as verdict_of_comparison
 from tclose.evaluation.choosing.suggest import Suggestion
-from tclose.evaluation.choosing.suggest_page import criterion, sides
-from tclose.evaluation.choosing.suggest_page import verdict as verdict_of_suggestion
+from tclose.evaluation.choosing.suggest_words import criterion, t_of, tenths, title
+from tclose.evaluation.choosing.suggest_words import verdict as verdict_of_suggestion
 from tclose.evaluation.choosing.trials import Trial
 from tclose.evaluation.utility.utility import Utility
 
 HEADINGS = ("k", "t", "loss", "queries", "rise", "guess", "risk", "classes", "s")
 CAPTION = (
     "queries: median error. For attackers, rise: largest rise of a belief; guess: how much more often a learner is "
-    "right; risk: largest chance of finding a row's person. *: on the frontier"
+    "right; risk: largest chance of finding a row's person"
 )
 
 
 def show_comparison(found: Comparison) -> None:
-    """All runs, and which method loses least."""
+    """All runs, which method is best by each measure, and where the measures disagree."""
     console = Console()
     console.print(escape(verdict_of_comparison(found)), highlight=False)
     if found.done:
-        table = _table("method", CAPTION)
-        for run in found.done:
-            star = "*" if run in found.frontier else ""
-            table.add_row(escape(run.method) + star, *_numbers(run))
-        console.print(table)
+        rows = [
+            [escape(run.method) + ("*" if run in found.frontier else ""), *_numbers(run, f"{run.gains.rise:.0%}")]
+            for run in found.done
+        ]
+        print_table(console, ("method", *HEADINGS), rows, n_keys=3, caption=f"{CAPTION}. *: on the frontier")
+    if found.done and len({run.method for run in found.done}) > 1:
+        for each in best_by_measure(found.done):
+            console.print(f"Best by [bold]{each.measure.name}[/bold]: {escape(each.told())}", highlight=False)
     for reason in dict.fromkeys(run.refused for run in found.runs if run.refused is not None):
         names = ", ".join(_name(run) for run in found.runs if run.refused == reason)
         console.print(f"[bold]{escape(names)}[/bold]: {escape(reason)}", highlight=False)
 
 
 def show_suggestion(found: Suggestion) -> None:
-    """The suggested t, what lies on either side, and the whole sweep."""
+    """What the bounds choose, and both curves with their marks."""
     console = Console()
+    console.print(f"[bold]{escape(title(found))}[/bold]", highlight=False)
     console.print(escape(verdict_of_suggestion(found)), highlight=False)
-    for sentence in sides(found):
-        console.print(escape(sentence), highlight=False)
-    table = _table("", CAPTION.rpartition(". *")[0])
-    for place, run in enumerate(found.runs):
-        table.add_row("[bold]suggested[/bold]" if place == found.knee else "", *_numbers(run))
-    console.print(table)
+    names = {place: [name for name, at in found.marks.items() if at == place] for place in found.marks.values()}
+    rows = [
+        [t_of(run), f"{run.loss:.4f}", tenths(run.rise), *_numbers(run, "")[3:4], *_numbers(run, "")[5:],
+         f"[bold]{', '.join(names.get(place, []))}[/bold]"]
+        for place, run in enumerate(found.runs)
+    ]  # fmt: skip
+    headings = ("t", "loss", "rise", "queries", "guess", "risk", "classes", "s", "mark")
+    print_table(console, headings, rows, n_words=0, caption=f"{CAPTION}; rise in percentage points")
     console.print(escape(criterion(found)), highlight=False)
-    console.print("It is advice by one criterion, not a proof.", highlight=False)
+    console.print("It is advice, not a proof.", highlight=False)
 
 
 def show_utility(found: Utility) -> None:
@@ -85,18 +93,10 @@ def _measures(found: Utility) -> Iterator[tuple[str, str]]:
         yield "classifier right, trained on it", f"{learned.released:.1%} (on the original {learned.original:.1%})"
 
 
-def _table(first: str, caption: str) -> Table:
-    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), caption=caption, caption_justify="left")
-    table.add_column(first, no_wrap=True)
-    for heading in HEADINGS:
-        table.add_column(heading, no_wrap=True, justify="right")
-    return table
-
-
-def _numbers(run: Trial) -> list[str]:
+def _numbers(run: Trial, rise: str) -> list[str]:
     return [
         str(run.k), "" if run.t is None else f"{float(run.t):g}", f"{run.loss:.4f}",
-        "" if run.query_error is None else f"{run.query_error:.0%}", f"{run.gains.rise:.0%}",
+        "" if run.query_error is None else f"{run.query_error:.0%}", rise,
         f"{run.gains.guess:.0%}", f"{run.gains.risk:.1%}", f"{run.classes:,}", spent(run.seconds),
     ]  # fmt: skip
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import Any, TypeVar, cast
 
 import numba
@@ -87,20 +88,73 @@ def _index_or_none(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
         return {}
 
 
-@contextmanager
-def compiling_told(tell: Callable[[], None]) -> Iterator[None]:
-    """Call `tell` whenever a kernel has to be compiled, which can take longer than all else; not if it is on disk."""
+class CompileClock:
+    """What was compiled while it ran; a loop whose machine code is on disk is not compiled.
 
-    class Told(event.Listener):
+    The compiler works for one thread at a time, and compiles what a loop calls within it: so only the
+    outermost start and end count, and the sum is what a clock on the wall shows.
+
+    Attributes
+    ----------
+    seconds
+        Time spent.
+    n_loops
+        Loops compiled, those within others included.
+    """
+
+    def __init__(self, tell: Callable[[bool, int], None] | None = None) -> None:
+        self.seconds = 0.0
+        self.n_loops = 0
+        self._depth = 0
+        self._began = 0.0
+        self._tell = tell or (lambda compiling, n_loops: None)
+
+    def start(self) -> None:
+        """A loop begins to be compiled."""
+        if not self._depth:
+            self._began = perf_counter()
+        self._depth += 1
+        self._tell(True, self.n_loops)
+
+    def end(self) -> None:
+        """It is done; an end without a start is of one that began before the clock did."""
+        if not self._depth:
+            return
+        self._depth -= 1
+        self.n_loops += 1
+        if not self._depth:
+            self.seconds += perf_counter() - self._began
+        self._tell(bool(self._depth), self.n_loops)
+
+
+@contextmanager
+def compiling_timed(tell: Callable[[bool, int], None] | None = None) -> Iterator[CompileClock]:
+    """Measure how long loops are compiled, which can take longer than all else.
+
+    Parameters
+    ----------
+    tell
+        Called whenever a loop begins or ends to be compiled: with whether one is being compiled, and how many are done.
+
+    Examples
+    --------
+    >>> with compiling_timed() as clock:
+    ...     pass
+    >>> clock.seconds, clock.n_loops
+    (0.0, 0)
+    """
+    clock = CompileClock(tell)
+
+    class Heard(event.Listener):
         def on_start(self, _event: Any) -> None:
-            tell()
+            clock.start()
 
         def on_end(self, _event: Any) -> None:
-            pass
+            clock.end()
 
     installed: Any = event.install_listener
-    with installed("numba:compile", Told()):
-        yield
+    with installed("numba:compile", Heard()):
+        yield clock
 
 
 def _compiled(function: Function, **options: bool | str) -> Function:

@@ -59,28 +59,41 @@ class _Frame:
         )
 
 
+@dataclass(frozen=True)
+class Guides:
+    """Straight lines that help to read a chart.
+
+    Attributes
+    ----------
+    uprights
+        Places across that are marked, ascending, each with words for it.
+    chord
+        The ends of a thin line.
+    level
+        A height that is marked.
+    """
+
+    uprights: Sequence[tuple[float, str]] = ()
+    chord: tuple[Point, Point] | None = None
+    level: float | None = None
+
+
 def chart(
     drawing: Drawing,
     across: Axis,
     up: Axis,
     lines: Sequence[ChartLine],
     margin: float | None = None,
-    upright: tuple[float, str] | None = None,
-    chord: tuple[Point, Point] | None = None,
+    guides: Guides | None = None,
 ) -> None:
     """Lines over the whole drawing, named at their right ends.
 
-    The names are in a margin that wide, or as wide as they are. `upright` is a place across that is marked, with
-    words for it; `chord` a thin straight line.
+    The names are in a margin that wide, or as wide as they are.
     """
-    frame = _framed(drawing, across, up, [line.name for line in lines], margin)
-    if chord is not None:
-        drawing.line([frame.at(end) for end in chord], "quiet", 1, "3 4")
-    if upright is not None:
-        x = frame.at((upright[0], up.ticks[0]))[0]
-        drawing.line([(x, frame.top - 8), (x, frame.bottom)], "ink", 1.2, "6 4")
-        near = frame.right - x < len(upright[1]) * LETTER
-        drawing.text(x - 6 if near else x + 6, frame.top - 2, upright[1], "ink b", "end" if near else "start")
+    guides = guides or Guides()
+    below = TEXT_HEIGHT * max(len(guides.uprights) - 1, 0)
+    frame = _framed(drawing, across, up, [line.name for line in lines], margin, below=below)
+    _guide(drawing, frame, guides)
     ends = []
     looks = [place if line.look is None else line.look for place, line in enumerate(lines)]
     for number, line in zip(looks, lines, strict=True):
@@ -96,6 +109,21 @@ def chart(
         if frame.right - x > 12 or abs(beside - y) > 4:
             drawing.line([(x + 5, y), (frame.right + 6, beside)], _colour(number), 0.8, "2 3")
         drawing.text(frame.right + 10, beside + 4, line.name, _colour(number))
+
+
+def _guide(drawing: Drawing, frame: _Frame, guides: Guides) -> None:
+    """Draw the guides: the words of uprights stand above the chart, each a line below the one before."""
+    if guides.chord is not None:
+        drawing.line([frame.at(end) for end in guides.chord], "quiet", 1, "3 4")
+    if guides.level is not None:
+        y = frame.at((frame.across.ticks[0], guides.level))[1]
+        drawing.line([(frame.left, y), (frame.right, y)], "ink", 1.2, "6 4")
+    for place, (value, words) in enumerate(guides.uprights):
+        x = frame.at((value, frame.up.ticks[0]))[0]
+        y = frame.top - 2 - TEXT_HEIGHT * (len(guides.uprights) - 1 - place)
+        drawing.line([(x, y - 6), (x, frame.bottom)], "ink", 1.2, "6 4")
+        near = frame.right - x < len(words) * LETTER
+        drawing.text(x - 6 if near else x + 6, y, words, "ink b", "end" if near else "start")
 
 
 def cloud(drawing: Drawing, across: Axis, up: Axis, groups: Sequence[ChartLine], edge: Sequence[Point] = ()) -> None:
@@ -116,12 +144,18 @@ def cloud(drawing: Drawing, across: Axis, up: Axis, groups: Sequence[ChartLine],
 
 
 def _framed(
-    drawing: Drawing, across: Axis, up: Axis, names: Sequence[str], margin: float | None, more: float = 0.0
+    drawing: Drawing,
+    across: Axis,
+    up: Axis,
+    names: Sequence[str],
+    margin: float | None,
+    more: float = 0.0,
+    below: float = 0.0,
 ) -> _Frame:
-    """Draw axes and grid, and leave room for the names at the right."""
+    """Draw axes and grid, and leave room for the names at the right, and `below` the title."""
     wide = max(map(len, names), default=0) * LETTER + 22 + more if margin is None else margin
     left = 18 + max(len(plain(tick)) for tick in up.ticks) * LETTER
-    frame = _Frame(across, up, max(left, 46.0), drawing.width - wide, 36.0, drawing.height - 48.0)
+    frame = _Frame(across, up, max(left, 46.0), drawing.width - wide, 36.0 + below, drawing.height - 48.0)
     for tick in up.ticks:
         y = frame.at((across.ticks[0], tick))[1]
         drawing.line([(frame.left, y), (frame.right, y)], "faint", 1)

@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tclose.pages.card import release_card
 from tclose.release.atomic import check_targets, locked, open_to_others, put_together, temporary_beside
+from tclose.release.binding import Binding
 from tclose.release.certificate import Certificate, certificate_path
 from tclose.release.column_types import ColumnTypes
 from tclose.release.earlier import warn_of_earlier
@@ -64,6 +65,8 @@ class Release:
         The general loss metric of 004 section 3.2.
     measured
         What the verifier found.
+    binding
+        What keeps k, t and loss where they are; not publishable.
     """
 
     schema: Schema
@@ -75,6 +78,12 @@ class Release:
     _rows: NDArray[np.int64]
     _restore: Callable[[pl.DataFrame], Any]
     _types: ColumnTypes
+    binding: Binding | None = None
+
+    def with_binding(self, binding: Binding) -> Release:
+        """The same with what binds it, which is in the record too and nowhere else."""
+        notes = {**self.record.notes, "binding": binding.as_dict()}
+        return replace(self, binding=binding, record=replace(self.record, notes=notes))
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:

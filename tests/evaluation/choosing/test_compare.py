@@ -17,14 +17,16 @@ from tclose.algorithms import find
 from tclose.algorithms.control import Control
 from tclose.algorithms.mondrian.mondrian import Mondrian
 from tclose.algorithms.tight.tight import Tight
+from tclose.evaluation.choosing.best_methods import best_by_measure, verdict
 from tclose.evaluation.choosing.compare import STOPPED, Comparison
-from tclose.evaluation.choosing.compare_page import verdict
 from tclose.evaluation.choosing.trials import Gains, Trial
 from tclose.schema.changes import with_t
 from tclose.schema.schema import Schema
 from tclose.table.partition import Partition
 from tests.pages import samples
+from tests.seeds import for_seeds
 
+BEFORE = Gains(1, 1, 1)
 KEYS: dict[str, Any] = {
     "k": 4,
     "missing": "category",
@@ -241,12 +243,77 @@ def test_the_frontier_is_what_nothing_beats() -> None:
         assert len(alike) == (0 if beaten else 1)
 
 
-def test_the_first_paragraph_tells_who_won() -> None:
-    told = verdict(Comparison(9, (made(0.1, 0.2, "a"), made(0.2, 0.4, "b")), Gains(1, 1, 1)))
-    assert told == "'a' loses least. At t = 0.2, k = 5 it loses 0.200, and the next, 'b', 0.400 (2 times as much)."
-    nothing = Comparison(9, (Trial("a", None, 5, refused="no"),), Gains(1, 1, 1))
+def measured(method: str, t: str, loss: float, query_error: float | None, rise: float, seconds: float) -> Trial:
+    return Trial(
+        method, Fraction(t), 5, loss=loss, query_error=query_error, gains=Gains(rise, 0.1, 0.2), seconds=seconds,
+        sizes=(5, 5, 5, 5, 5), classes=3,
+    )  # fmt: skip
+
+
+def test_the_best_is_named_by_each_measure_and_where_they_disagree() -> None:
+    runs = (
+        measured("a", "0.1", 0.2, 0.5, 0.10, 9.0),
+        measured("b", "0.1", 0.3, 0.4, 0.05, 1.0),
+        measured("a", "0.3", 0.1, 0.2, 0.30, 8.0),
+        measured("b", "0.3", 0.2, 0.3, 0.20, 1.0),
+    )
+    found = Comparison(9, runs, Gains(1, 1, 1))
+    assert found.best == {
+        "loss": {"a": 2},
+        "query error": {"b": 1, "a": 1},
+        "rise": {"b": 2},
+        "guess": {"a": 2, "b": 2},
+        "risk": {"a": 2, "b": 2},
+        "seconds": {"b": 2},
+    }
+    assert verdict(found) == (
+        "No method is best by every measure. Best most often are 'a' by loss; 'b' by query error, rise and "
+        "seconds. Loss disagrees with rise and seconds in every setting. Loss disagrees with query error in 1 of 2 "
+        "settings."
+    )
+    by_name = {each.measure.name: each.told() for each in best_by_measure(runs)}
+    assert by_name["loss"] == "'a' in every setting (at t = 0.3, k = 5: 'a' 0.100, then 'b' 0.200)"
+    assert by_name["risk"] == "all alike"
+    told = found.as_dict()["best"]["query error"]
+    assert [(each["t"]["value"], each["methods"], each["value"]) for each in told] == [
+        (0.1, ["b"], 0.4),
+        (0.3, ["a"], 0.2),
+    ]
+    assert "loses least" not in found.html()
+    assert all(words in found.html() for words in ("The best by each measure", "query error", "No method is best"))
+
+
+def test_one_that_is_best_by_all_is_named_and_so_is_a_tie() -> None:
+    best = Comparison(9, (measured("a", "0.1", 0.2, None, 0.1, 1.0), measured("b", "0.1", 0.3, None, 0.2, 2.0)), BEFORE)
+    assert verdict(best) == "'a' is best by every measure that tells methods apart: loss, rise and seconds."
+    alike = Comparison(
+        9, (measured("a", "0.1", 0.2, None, 0.1, 1.0), measured("b", "0.1", 0.2, None, 0.1, 1.0)), BEFORE
+    )
+    assert verdict(alike) == "By every measure the methods are alike."
+    alone = Comparison(9, (measured("a", "0.1", 0.2, 0.5, 0.1, 1.0), measured("a", "0.2", 0.1, 0.4, 0.2, 1.0)), BEFORE)
+    assert verdict(alone).startswith(
+        "'a': loss 0.100 to 0.200, query error 40.0% to 50.0%, rise 10.0 points to 20.0 points"
+    )
+    nothing = Comparison(9, (Trial("a", None, 5, refused="no"),), BEFORE)
     assert "None of the runs" in verdict(nothing)
     assert "None of the runs" in nothing.html()
+
+
+@for_seeds(20)
+def test_the_best_are_those_that_nothing_is_below(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    runs = [
+        measured(name, t, *(float(each) / 4 for each in rng.integers(0, 4, 4)))
+        for name in "abc"
+        for t in ("0.1", "0.2")
+        if rng.random() < 0.8
+    ]
+    for each in best_by_measure(runs):
+        for best in each.settings:
+            values = {run.method: each.measure.value(run) for run in runs if (run.t, run.k) == best.setting}
+            least = min(value for value in values.values() if value is not None)
+            assert {*best.methods} == {name for name, value in values.items() if value == least}
+            assert {name for name, _ in best.others} == {*values} - {*best.methods}
 
 
 def test_json_has_only_json() -> None:

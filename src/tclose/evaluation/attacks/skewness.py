@@ -9,6 +9,7 @@ such bound: a value of one row in a thousand may become a hundred times as likel
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from tclose.table.classes import Tally
 
 Floats = NDArray[np.float64]
+NEAR = 1e-12  # far above the rounding of a quotient of two integers below 1
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,29 @@ def skewness(tally: Tally) -> Skewness:
         float(share @ classes.worst_rise),
         float(tally.sizes[lone].sum() / tally.sizes.sum()),
     )
+
+
+def largest_rise(tally: Tally) -> Fraction:
+    """The largest rise in any class, exactly.
+
+    In a class of s rows of n the rise of a value with c of N rows is (n c - s N) / (n s). The numerators are
+    integers; of the classes next to the largest quotient the fractions are compared.
+
+    Examples
+    --------
+    >>> largest_rise(Tally.of(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1], np.int32), 2))
+    Fraction(1, 4)
+    """
+    n = int(tally.reference.sum())
+    surplus = tally.by_class(
+        lambda piece: np.maximum.reduceat(
+            n * piece.count - piece.sizes[piece.owner] * piece.reference[piece.code], piece.start
+        )
+    )
+    shares = surplus / tally.sizes
+    near = shares >= shares.max() - NEAR * n
+    pairs = np.unique(np.stack([surplus[near], tally.sizes[near]]), axis=1)
+    return max(Fraction(int(one), int(size) * n) for one, size in pairs.T)
 
 
 def _rises(tally: Tally, n: int) -> Floats:

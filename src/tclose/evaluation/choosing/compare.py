@@ -12,6 +12,7 @@ from typing import Any, Unpack
 from tclose.algorithms import Algorithm, find
 from tclose.algorithms.control import Control
 from tclose.errors import SchemaError
+from tclose.evaluation.choosing.best_methods import best_by_measure
 from tclose.evaluation.choosing.compare_page import comparison_note, comparison_page
 from tclose.evaluation.choosing.trials import Gains, Trial, TrialTable, label
 from tclose.pipeline import Listener
@@ -64,6 +65,11 @@ class Comparison:
                 best.append(run)
         return tuple(best)
 
+    @property
+    def best(self) -> dict[str, dict[str, int]]:
+        """By measure, in how many settings of t and k each method is best; methods that are alike share it."""
+        return {each.measure.name: each.wins for each in best_by_measure(self.done)}
+
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
@@ -72,6 +78,7 @@ class Comparison:
             "before": asdict(self.before),
             "runs": [run.as_dict() for run in self.runs],
             "frontier": [self.runs.index(run) for run in self.frontier],
+            "best": {each.measure.name: each.as_list() for each in best_by_measure(self.done)},
         }
 
     def html(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Protocol
 
+from tclose.evaluation.choosing.best_methods import asked, best_by_measure, verdict
 from tclose.evaluation.choosing.trials import Gains, Trial
 from tclose.pages.charts import (
     N_COLOURS,
@@ -86,6 +87,7 @@ def comparison_page(found: Compared) -> Page:
     page.text(verdict(found), "lead")
     page.tiles(_tiles(found))
     if found.done:
+        _best(page, found)
         _frontier(page, found)
         for k in sorted({run.k for run in found.done}):
             _against_t(page, found, k)
@@ -111,41 +113,6 @@ def comparison_note(found: Compared) -> Page:
     return page
 
 
-def verdict(found: Compared) -> str:
-    """What came out, in words."""
-    if not found.done:
-        return "None of the runs led to a release. The reasons stand below."
-    groups: dict[tuple[Fraction | None, int], list[Trial]] = {}
-    for run in found.done:
-        groups.setdefault((run.t, run.k), []).append(run)
-    best = {key: min(runs, key=lambda run: run.loss) for key, runs in groups.items()}
-    wins = {name: sum(run.method == name for run in best.values()) for name in _methods(found)}
-    first = max(wins, key=lambda name: wins[name])
-    if len(_methods(found)) == 1:
-        losses = [run.loss for run in found.done]
-        return f"'{first}' loses {min(losses):.3f} to {max(losses):.3f}, depending on what is asked."
-    everywhere = wins[first] == len(groups)
-    where = "at every t and k asked" if everywhere else f"in {wins[first]} of {len(groups)} settings"
-    words = [f"'{first}' loses least {where if len(groups) > 1 else ''}".rstrip() + "."]
-    middle = float(_middle(found) or 0)
-    own_settings = [key for key in best if best[key].method == first]
-    shown = min(own_settings, key=lambda key: (abs(float(key[0] or 0) - middle), key[1]))
-    rivals = sorted((run for run in groups[shown] if run.method != first), key=lambda run: run.loss)
-    if rivals:
-        own = best[shown]
-        words.append(
-            f"At {_asked(own)} it loses {own.loss:.3f}, and the next, '{rivals[0].method}', {rivals[0].loss:.3f}"
-            f"{_times(rivals[0].loss, own.loss)}."
-        )
-    others = [name for name in wins if wins[name] and name != first]
-    if others:
-        words.append(f"Elsewhere {_listed(others)} {'does' if len(others) == 1 else 'do'}.")
-    refused = len(found.runs) - len(found.done)
-    if refused:
-        words.append(f"{_count(refused, 'run')} led to no release.")
-    return " ".join(words)
-
-
 def _tiles(found: Compared) -> list[tuple[str, str]]:
     tiles = [(f"{found.rows:,}", "rows"), (f"{len(found.done)} of {len(found.runs)}", "runs with a release")]
     if found.done:
@@ -155,7 +122,17 @@ def _tiles(found: Compared) -> list[tuple[str, str]]:
         if asked:
             exact = min(asked, key=lambda run: run.query_error or 0.0)
             tiles.append((f"{exact.query_error:.1%}", f"least query error: {exact.method}, {_asked(exact)}"))
+        safest = min(found.done, key=lambda run: run.gains.rise)
+        tiles.append((_points(safest.gains.rise), f"least rise: {safest.method}, {_asked(safest)}"))
     return [*tiles, (f"{found.before.guess * 100:+.0f} points", "a learner's guesses, before any release")]
+
+
+def _best(page: Page, found: Compared) -> None:
+    if len(_by_method(found.done, found)) < 2:
+        return
+    page.heading("The best by each measure")
+    rows = [(each.measure.name, each.told()) for each in best_by_measure(found.done)]
+    page.table(("by", "best"), rows, words=True)
 
 
 def _frontier(page: Page, found: Compared) -> None:
@@ -337,7 +314,7 @@ def _query_percent(run: Trial) -> float | None:
 
 
 def _asked(run: Trial) -> str:
-    return f"k = {run.k}" if run.t is None else f"t = {float(run.t):g}, k = {run.k}"
+    return asked((run.t, run.k))
 
 
 def _name(run: Trial) -> str:
@@ -352,10 +329,6 @@ def _middle(found: Compared) -> Fraction | None:
 
 def _points(share: float) -> str:
     return f"{100 * share:.1f} points"
-
-
-def _times(other: float, own: float) -> str:
-    return f" ({other / own:.2g} times as much)" if own > 0 and other / own >= 1.05 else ""
 
 
 def _range(times: Sequence[float]) -> str:
@@ -376,8 +349,3 @@ def _short(value: float) -> str:
 
 def _count(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    quoted = [f"'{name}'" for name in names]
-    return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]

@@ -1,4 +1,4 @@
-"""suggest: sweep t, and find the one from which on a looser t helps analysts less than before."""
+"""suggest: sweep t, show what analysts lose and attackers gain, and choose the t that keeps the bounds given."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from tclose.algorithms.control import Control
 from tclose.algorithms.tight.tight import Tight
 from tclose.errors import InfeasibleError, SchemaError
 from tclose.evaluation.choosing.knee import MARGIN, Curve, find_knee, height
+from tclose.evaluation.choosing.risk_bounds import Bounds
 from tclose.evaluation.choosing.suggest_page import suggestion_note, suggestion_page
-from tclose.evaluation.choosing.trials import Gains, Trial, TrialTable, label
+from tclose.evaluation.choosing.sweep import REFINED, Sweep
+from tclose.evaluation.choosing.trials import Gains, Trial, TrialTable, exact_or_none, label
 from tclose.pipeline import Listener
-from tclose.schema.changes import with_t
+from tclose.schema.changes import with_k, with_t
 from tclose.schema.keys import SchemaKeys, takes_keys
 from tclose.schema.schema import SchemaLike
 from tclose.schema.toml import exact
 from tclose.table.arguments import take_in
-from tclose.table.partition import Partition
 
 METHOD = Tight("fast")
+NO_BOUNDS = Bounds()
+MARKED_RISES = tuple(map(Fraction, ("0.05", "0.1", "0.2")))  # of a belief: marks where no bound is given
 GRID = tuple(
     map(Fraction, ("0.02", "0.03", "0.05", "0.075", "0.1", "0.15", "0.2", "0.25", "0.3", "0.4", "0.5"))
 )  # fmt: skip
@@ -30,7 +33,7 @@ GRID = tuple(
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A sweep of t, and its knee.
+    """A sweep of t: what analysts lose and attackers gain at each, and which keeps the bounds given.
 
     Attributes
     ----------
@@ -43,11 +46,17 @@ class Suggestion:
     runs
         One a t, the strictest first.
     knee
-        Which of them is suggested; None if the curve has no knee.
+        Which of them is the knee of the curve, one mark among others; None if it has none.
     depth
         How far below the chord the curve gets, both axes being of length 1.
     before
         What attackers gain from the table as it stands.
+    bounds
+        What was asked; without a bound nothing is suggested.
+    schema_k
+        The k of the schema: the swept one is another where the risk was bounded.
+    seed
+        Of every run.
     """
 
     rows: int
@@ -59,33 +68,49 @@ class Suggestion:
     knee: int | None
     depth: float
     before: Gains
+    bounds: Bounds = NO_BOUNDS
+    schema_k: int | None = None
+    seed: int = 0
+
+    @property
+    def chosen(self) -> int | None:
+        """Which run the bounds choose; None without bounds on rise or loss, and if no run keeps them."""
+        return self.bounds.choose(self.runs)
 
     @property
     def t(self) -> Fraction | None:
-        """What is suggested; None if nothing is."""
-        return None if self.knee is None else self.runs[self.knee].t
+        """The t that the bounds choose; None if they choose none. The knee never does."""
+        return None if self.chosen is None else self.runs[self.chosen].t
 
     @property
-    def beside(self) -> dict[str, Trial]:
-        """The knee and the runs on either side; both ends of the sweep if there is no knee."""
-        if self.knee is None:
-            return {"strictest": self.runs[0], "loosest": self.runs[-1]}
-        return {
-            name: self.runs[place]
-            for name, place in (("stricter", self.knee - 1), ("suggested", self.knee), ("looser", self.knee + 1))
-        }
+    def marks(self) -> dict[str, int]:
+        """Runs that stand out, by name: the chosen one, the knee, and without a bound on the rise the loosest t that
+        keeps some rises.
+        """  # fmt: skip
+        found = {} if self.chosen is None else {"suggested": self.chosen}
+        if self.knee is not None:
+            found["knee"] = self.knee
+        for rise in () if self.bounds.rise is not None else MARKED_RISES:
+            place = Bounds(rise=rise).choose(self.runs)
+            if place is not None:
+                found[f"up to {float(100 * rise):g} points"] = place
+        return found
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""
+        knee = None if self.knee is None else exact_or_none(self.runs[self.knee].t)
         return {
             "rows": self.rows,
             "method": self.method,
+            "seed": self.seed,
             "k": self.k,
+            "schema_k": self.schema_k,
             "column": self.column,
             "by": self.by,
-            "t": None if self.t is None else {"exact": str(self.t), "value": float(self.t)},
-            "depth": self.depth,
-            "margin": MARGIN,
+            "bounds": self.bounds.as_dict(),
+            "t": exact_or_none(self.t),
+            "marks": self.marks,
+            "knee": {"t": knee, "depth": self.depth, "margin": MARGIN},
             "before": asdict(self.before),
             "runs": [run.as_dict() for run in self.runs],
         }
@@ -107,6 +132,9 @@ def suggest(
     column: str | None = None,
     t: Sequence[object] = GRID,
     by: Curve = "loss",
+    max_rise: object = None,
+    max_risk: object = None,
+    max_loss: object = None,
     seed: int = 0,
     time: float | None = None,
     queries: int = 1000,
@@ -114,10 +142,12 @@ def suggest(
     control: Control | None = None,
     **keys: Unpack[SchemaKeys],
 ) -> Suggestion:
-    """Sweep t from strict to loose, and suggest the knee of the curve of loss.
+    """Sweep t from strict to loose, and choose the one that keeps bounds on rise, risk and loss.
 
     The classes of a stricter t hold for a looser one too, and are taken where the method finds none that
-    lose less: so the loss never rises with t.
+    lose less: so the loss never rises with t. Such a t is never chosen.
+
+    Without a bound on rise or loss no t is chosen: both curves are there, and marks on them.
 
     Parameters
     ----------
@@ -132,6 +162,13 @@ def suggest(
         The thresholds to try, in any order.
     by
         The curve whose knee is looked for: `loss`, or the error of `queries`.
+    max_rise
+        The loosest t is chosen at which no belief in a sensitive value rises by more, as a share: 0.1 is 10 points.
+        It is measured on the classes found, and not promised.
+    max_risk
+        The chance of giving a row its person, which is at most 1/k: the sweep takes the least k that keeps it.
+    max_loss
+        With `max_rise`, a t that loses more is not chosen; without it, the strictest t is that loses no more.
     seed
         For the method and the queries.
     time
@@ -147,45 +184,54 @@ def suggest(
     --------
     >>> import tclose
     >>> frame, schema = tclose.datasets.census(1000, seed=1)
-    >>> found = tclose.suggest(frame, schema, method="mondrian", t=["0.1", "0.2", "0.3", "0.5"], queries=0)
-    >>> losses = [run.loss for run in found.runs]
-    >>> losses == sorted(losses, reverse=True)
-    True
+    >>> found = tclose.suggest(
+    ...     frame, schema, method="mondrian", t=["0.1", "0.2", "0.3", "0.5"], max_rise=0.5, queries=0
+    ... )
+    >>> chosen = found.runs[found.chosen]
+    >>> chosen.t == found.t, float(chosen.rise) <= 0.5
+    (True, True)
     """
     algorithm = find(method)
+    bounds = Bounds.of(max_rise, max_risk, max_loss)
     thresholds = sorted({exact(each, "suggest", "t") for each in t})
     if len(thresholds) < 3:
         raise SchemaError("A curve needs three t at least. Give more of them.")
     if by == "queries" and not queries:
         raise SchemaError("There is no curve of query errors without queries. Ask some.")
-    schema, source = take_in(df, schema, keys, suggest)
-    asked = [(each, with_t(schema, each, column)) for each in thresholds]
-    ground = TrialTable.of(source, schema, seed, queries)
+    if schema is None and bounds.k is not None:
+        keys = {"k": bounds.k, **keys}
+    given, source = take_in(df, schema, keys, suggest)
+    swept = given if bounds.k is None else with_k(given, bounds.k)
+    for each in thresholds:
+        with_t(swept, each, column)  # all are checked before the first runs
+    ground = TrialTable.of(source, swept, seed, queries)
+    if swept.k > len(ground.table):
+        raise InfeasibleError(
+            f"The table has {len(ground.table)} rows, and k = {swept.k} asks for more in every class."
+        )
     tell = progress or (lambda stage, loss, done: None)
-    control = control or Control()
-    runs: list[Trial] = []
-    known: Partition | None = None
-    for place, (each, one) in enumerate(asked):
-
-        def listen(
-            loss: float | None, done: float | None, place: int = place, name: str = f"t = {float(each):g}"
-        ) -> None:
-            tell(name, loss, (place + (done or 0.0)) / len(asked))
-
-        listen(None, None)
-        control.begin(time, listen)
-        run, known = ground.run(algorithm, one, each, control, known)
-        if by == "queries" and run.query_error is None:
-            raise InfeasibleError("Every COUNT query drawn has the answer 0. Ask more of them, or sweep by loss.")
-        runs.append(run)
-        control.begin(None, listen)  # from here on only whoever asked to stop makes it stop
-        if control.stop:
-            break
+    sweep = Sweep(ground, algorithm, lambda each: with_t(swept, each, column), time, control or Control(), tell)
+    sweep.go(thresholds, REFINED if bounds.choose_t else 0)
+    sweep.refine(bounds)
+    runs = tuple(sweep.runs)
     if len(runs) < 3:
         raise InfeasibleError("It was stopped before there was a curve. Allow more time, or sweep fewer t.")
+    if by == "queries" and any(run.query_error is None for run in runs):
+        raise InfeasibleError("Every COUNT query drawn has the answer 0. Ask more of them, or sweep by loss.")
     knee, depth = find_knee([(float(run.t or 0), height(run, by)) for run in runs])
     return Suggestion(
-        len(ground.table), label(algorithm), schema.k, column, by, tuple(runs), knee, depth, ground.before
+        len(ground.table),
+        label(algorithm),
+        swept.k,
+        column,
+        by,
+        runs,
+        knee,
+        depth,
+        ground.before,
+        bounds,
+        given.k,
+        seed,
     )
 
 

@@ -6,7 +6,7 @@ import logging
 import math
 import time as clock
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.algorithms import Algorithm, better_of, parameters_of
+from tclose.algorithms import Algorithm, parameters_of
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
@@ -25,7 +25,7 @@ from tclose.evaluation.attacks.attacked_values import by_value
 from tclose.evaluation.attacks.definetti import Learner, definetti, unlearned
 from tclose.evaluation.attacks.reidentification import reidentification
 from tclose.evaluation.attacks.shown_boxes import Boxes, shown_classes
-from tclose.evaluation.attacks.skewness import skewness
+from tclose.evaluation.attacks.skewness import largest_rise, skewness
 from tclose.evaluation.utility.queries import query_error
 from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.schema.schema import Schema
@@ -33,7 +33,6 @@ from tclose.table.classes import Classes, Tally
 from tclose.table.coded import CodedColumn
 from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.measuring import measure_classes
-from tclose.table.partition import Partition
 from tclose.table.row_selection import select_rows
 from tclose.table.source import Source
 
@@ -87,6 +86,10 @@ class Trial:
         Of the method alone.
     stopped_early
         Whether its time was up.
+    rises
+        By sensitive attribute, the largest rise of a belief, exactly.
+    taken_from
+        In a sweep, the stricter t whose classes are kept because it found none that lose less.
     """
 
     method: str
@@ -101,14 +104,32 @@ class Trial:
     gains: Gains = Gains(math.nan, math.nan, math.nan)
     seconds: float = math.nan
     stopped_early: bool = False
+    rises: Mapping[str, Fraction] = field(default_factory=dict)
+    taken_from: Fraction | None = None
+
+    @property
+    def is_useless(self) -> bool:
+        """Whether it is one class holding the whole table, which `anonymize` refuses."""
+        return self.classes == 1 and self.loss > 0
+
+    @property
+    def rise(self) -> Fraction:
+        """The largest rise of a belief, exactly; 0 without sensitive attributes."""
+        return max(self.rises.values(), default=Fraction(0))
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        told = asdict(self) | {"t": None if self.t is None else {"exact": str(self.t), "value": float(self.t)}}
+        told = asdict(self) | {"t": exact_or_none(self.t), "taken_from": exact_or_none(self.taken_from)}
         if self.refused is not None:
             return {name: told[name] for name in ("method", "t", "k", "refused")}
         del told["refused"]
-        return {**told, "sizes": list(self.sizes)}
+        rises = {column: exact_or_none(rise) for column, rise in self.rises.items()}
+        return {**told, "sizes": list(self.sizes), "rises": rises}
+
+
+def exact_or_none(value: Fraction | None) -> dict[str, Any] | None:
+    """A fraction for JSON, exactly and as a float."""
+    return None if value is None else {"exact": str(value), "value": float(value)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,15 +184,8 @@ class TrialTable:
         except TcloseError:
             return  # the run itself will tell
 
-    def run(
-        self,
-        algorithm: Algorithm,
-        schema: Schema,
-        t: Fraction | None,
-        control: Control,
-        known: Partition | None = None,
-    ) -> tuple[Trial, Partition]:
-        """One run; raises what the method raises where it refuses. What is known is taken if it loses no more."""
+    def run(self, algorithm: Algorithm, schema: Schema, t: Fraction | None, control: Control) -> Trial:
+        """One run; raises what the method raises where it refuses."""
         check_capable(algorithm, schema)
         requirement = Requirement.of(schema, self.table)
         rng = np.random.default_rng(self.seed)
@@ -180,8 +194,6 @@ class TrialTable:
         seconds = clock.perf_counter() - began
         if not requirement.holds_in_all(self.table, partition.labels):
             raise VerificationError(f"'{algorithm.name}' returned classes that break the requirement.")
-        if known is not None and requirement.holds_in_all(self.table, known.labels):
-            partition = better_of(partition, known, self.table)
         labels = shown_classes(self.table, partition.labels)
         if failure := self._keep_failure(labels, schema):
             asked = "" if t is None else f" at t = {float(t):g}"
@@ -197,19 +209,18 @@ class TrialTable:
             gains=gains(self.attacked, labels),
             seconds=seconds,
             stopped_early=bool(partition.facts.get("stopped_early")),
+            rises=exact_rises(self.attacked, labels),
         )  # fmt: skip
         LOG.info("%s at k %d: loss %.6f in %.3f s", label(algorithm), schema.k, run.loss, seconds)
-        return run, partition
+        return run
 
     def run_or_refuse(self, algorithm: Algorithm, schema: Schema, t: Fraction | None, control: Control) -> Trial:
         """One run; where no release can be made, why."""
         try:
-            run, _ = self.run(algorithm, schema, t, control)
+            run = self.run(algorithm, schema, t, control)
         except REFUSALS as error:
             return Trial(label(algorithm), t, schema.k, refused=str(error))
-        if run.classes == 1 and run.loss > 0:
-            return Trial(label(algorithm), t, schema.k, refused=ONE_CLASS)
-        return run
+        return Trial(label(algorithm), t, schema.k, refused=ONE_CLASS) if run.is_useless else run
 
     def _keep_failure(self, labels: Integers, schema: Schema) -> str | None:
         """What is wrong with the columns of `keep`: with classes as they are shown they must leave groups of k."""
@@ -252,6 +263,12 @@ def gains(table: EncodedTable, labels: Integers, learner: Learner = definetti) -
         found = learner(table, labels, place)
         guesses.append(max(found.right, found.right_with_rows) - found.of_table)
     return Gains(max(rises), max(guesses), reidentification(np.bincount(labels)).prosecutor.largest)
+
+
+def exact_rises(table: EncodedTable, labels: Integers) -> dict[str, Fraction]:
+    """By sensitive attribute, the largest rise of a belief in any class."""
+    columns = zip(table.domains, table.codes, strict=True)
+    return {domain.column: largest_rise(Tally.of(labels, codes, domain.size)) for domain, codes in columns}
 
 
 def label(algorithm: Algorithm) -> str:
