@@ -20,7 +20,8 @@ from tclose.algorithms.control import Control
 from tclose.algorithms.explain import explain_single_class
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
-from tclose.release.certificate import Certificate, certify, fit_certificate
+from tclose.release.certificate import certify
+from tclose.release.certificate_check import CertificateLike, check_certificate
 from tclose.release.column_types import ColumnTypes
 from tclose.release.recode import recode
 from tclose.release.record import Record
@@ -36,6 +37,7 @@ from tclose.table.source import Source, read
 from tclose.verification.assessment import Report, assess_source
 from tclose.verification.judge_release import KEPT, judge
 from tclose.verification.measure_release import Measured
+from tclose.verification.published_loss import PublishedLoss, published_loss
 from tclose.verification.verdict import Verdict
 
 LOG = logging.getLogger(__name__)  # says what is done, and never a cell
@@ -127,6 +129,7 @@ def anonymize(
         frame = recode(table, partition, source, selected, schema, spans)
     with _stage("verify", seconds, tell):
         measured = _verified(frame, schema, table, source)
+        published = _published(frame, schema)
     LOG.info("verified: %d classes, k %d, loss %.6f", measured.classes, measured.k, loss)
     if measured.classes == 1 and loss > 0 and not allow_single_class:
         raise explain_single_class(algorithm, table, requirement, partition, control)
@@ -137,9 +140,11 @@ def anonymize(
             HighLossWarning,
             stacklevel=2,
         )
-    hidden = table.hidden_cells(partition.labels, spans) if schema.recode == "suppress" else None
-    certificate = certify(schema, measured, loss, algorithm.name, parameters_of(algorithm), partition.facts, hidden)
-    record = Record(seed, digest, source.n_rows, source.n_rows - len(table), algorithm.name, seconds, partition.notes)
+    certificate = certify(schema, measured, published, algorithm.name, parameters_of(algorithm))
+    record = Record(
+        seed, digest, source.n_rows, source.n_rows - len(table), algorithm.name, seconds, partition.notes, loss,
+        partition.facts,
+    )  # fmt: skip
     return Release(
         schema, certificate, record, loss, measured, frame, table.rows, source.restore, ColumnTypes.of(source, schema)
     )
@@ -173,9 +178,12 @@ def verify(
     schema: SchemaLike,
     *,
     original: Any = None,
-    certificate: Certificate | Mapping[str, Any] | Path | str | None = None,
+    certificate: CertificateLike | None = None,
 ) -> Verdict:
     """Judge a released table: does it keep the promise of its schema, and fit its certificate?
+
+    Nothing that a certificate says is believed: each field is recomputed from the table and the schema and
+    compared, or listed in `unchecked` as claimed.
 
     Parameters
     ----------
@@ -209,8 +217,8 @@ def verify(
     LOG.info("verify %d rows%s", source.n_rows, "" if before is None else ", with the original")
     found = judge(source, schema, before)
     path = Path(df) if isinstance(df, str | Path) else None
-    fits, wrong = fit_certificate(found.measured, certificate, path)
-    return Verdict((*found.problems, *wrong), found.measured, fits)
+    beside = check_certificate(source, schema, found.measured, certificate, path)
+    return Verdict((*found.problems, *beside.problems), found.measured, beside.fits, beside.unchecked)
 
 
 def _verified(frame: pl.DataFrame, schema: Schema, table: EncodedTable, source: Source) -> Measured:
@@ -223,6 +231,16 @@ def _verified(frame: pl.DataFrame, schema: Schema, table: EncodedTable, source: 
         raise VerificationError(f"The release would not keep its promise, and nothing is released. {told}")
     _check_agreement(found.measured, table, schema)
     return found.measured
+
+
+def _published(frame: pl.DataFrame, schema: Schema) -> PublishedLoss:
+    """The loss that the released cells tell; each of them must be one that the schema lets a release say."""
+    try:
+        return published_loss(Source.of(frame), schema)
+    except TableError as error:
+        raise VerificationError(
+            f"The loss of the release cannot be measured, and nothing is released. {error}"
+        ) from None
 
 
 def _check_agreement(measured: Measured, table: EncodedTable, schema: Schema) -> None:

@@ -26,6 +26,11 @@ class Record:
         Time by stage.
     notes
         What else the method found.
+    loss
+        The loss of the release, measured with the original at hand.
+    facts
+        What the method says of its run: a proven bound and by what it is proven, the levels it chose, that it was
+        stopped early.
     """
 
     seed: int
@@ -35,6 +40,8 @@ class Record:
     method: str
     seconds: dict[str, float] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
+    loss: float | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it; the notes stand beside the rest."""

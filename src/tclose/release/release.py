@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tclose.pages.card import release_card
 from tclose.release.atomic import check_targets, open_to_others, put_both, temporary_beside
-from tclose.release.certificate import Certificate, certificate_path
+from tclose.release.certificate import Certificate, certificate_path, kept_words
 from tclose.release.column_types import ColumnTypes
 from tclose.release.record import Record
 from tclose.release.writing import check_written, write_frame
@@ -58,7 +58,8 @@ class Release:
     record
         Seed, digest and timings; not publishable.
     loss
-        The general loss metric of 004 section 3.2.
+        The general loss metric of 004 section 3.2, measured with the original at hand: not publishable. The
+        certificate has the loss that the released values tell by themselves.
     measured
         What the verifier found.
     """
@@ -72,6 +73,11 @@ class Release:
     _rows: NDArray[np.int64]
     _restore: Callable[[pl.DataFrame], Any]
     _types: ColumnTypes
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the method says of its run, such as a proven bound; it may depend on what is hidden, so keep it."""
+        return self.record.facts
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:
@@ -97,6 +103,8 @@ class Release:
         reached = ", ".join(f"t of '{name}' {float(t):.4g}" for name, t in list(self.measured.t.items())[:3])
         more = ", ..." if len(self.measured.t) > 3 else ""
         told = f"{rows} rows in {classes} classes, k {self.measured.k}{', ' if reached else ''}{reached}{more}"
+        if self.schema.keep and self.schema.keep_unchecked:
+            told = f"kept columns {kept_words(self.schema, self.measured)}; {told}"
         return f"Release({told}, loss {self.loss:.4f}, {self.record.method})"
 
     def _repr_html_(self) -> str:
