@@ -123,7 +123,7 @@ def test_a_time_limit_also_holds_where_every_cut_is_asked_about() -> None:
     keys["identifiers"] = [c for c in frame.columns if c not in (*keys["quasi"], "diagnosis")]
     with pytest.warns(tclose.HighLossWarning):
         release = tclose.anonymize(frame, Schema.from_dict(keys), time=0, allow_single_class=True)
-    assert release.certificate["method"]["stopped_early"]
+    assert release.facts["stopped_early"]
 
 
 def test_long_fractions_are_exact_too(tmp_path: Path) -> None:

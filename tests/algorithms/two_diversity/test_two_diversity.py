@@ -13,7 +13,13 @@ import pytest
 import tclose
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.two_diversity.two_diversity import MOST_ROWS, TwoDiversity
+from tclose.algorithms.two_diversity.two_diversity import (
+    ALONE,
+    BY_DUALITY,
+    BY_SOLVER,
+    MOST_ROWS,
+    TwoDiversity,
+)
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError
 from tclose.schema.schema import Schema
 from tclose.table.encode import encode
@@ -89,7 +95,7 @@ def test_k_1_and_nothing_sensitive_leaves_every_row_alone() -> None:
     table = flat_table([(0, 1), (0, 2), (1, 2)])
     found = run(TwoDiversity(), table, asked(table, 1))
     assert found.labels.tolist() == [0, 1, 2]
-    assert found.facts == {"optimal": True, "loss_at_least": 0.0}
+    assert found.facts == {"optimal": True, "loss_at_least": 0.0, "proved_by": ALONE}
 
 
 def test_a_table_that_is_not_diverse() -> None:
