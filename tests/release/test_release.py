@@ -142,7 +142,7 @@ def test_the_certificate_has_what_it_must(release: Release) -> None:
     assert told["required"]["t"]["ill"]["exact"] == "1/3"
     assert told["required"]["t"]["pay"] == {"exact": "2/5", "value": 0.4}
     assert (told["reached"]["k"], told["reached"]["t"]) == (measured["k"], measured["t"])
-    assert told["loss"] == release.loss
+    assert told["loss"]["value"] == pytest.approx(release.loss)  # no class is `*`, so released values tell all of it
     assert (told["missing"], told["recode"]) == ("drop", "generalize")
     assert told["method"]["name"] == "tight"
     assert {"tclose", "numpy", "polars", "python"} <= set(told["versions"])

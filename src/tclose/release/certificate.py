@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -91,18 +92,24 @@ def certify(
         "columns": promised["columns"],
         "unit": "one row a unit, checked" if schema.unit else "one row is taken to be one person",
         "limits": LIMITS,
-        "versions": {name: version(name) for name in ("tclose", "numpy", "numba", "polars")},
+        "versions": dict(_versions()),
     }
     if schema.recode == "suppress":
         fields["suppressed_cells"] = loss.stars
     if schema.joint:
         joints = {joint.name: {"columns": list(joint.columns), "distance": JOINT_DISTANCE} for joint in schema.joint}
         fields["joint"] = joints
-    fields["versions"]["python"] = platform.python_version()
     if schema.keep:
         told = {"keep": f"{kept_words(schema, measured)}; {CLASSES_ALONE}"}
         fields = told | fields if schema.keep_unchecked else fields | told  # what nobody checked comes first
     return Certificate(fields)
+
+
+@cache
+def _versions() -> tuple[tuple[str, str], ...]:
+    """What made the release; looked up once, for that reads files."""
+    packages = ((name, version(name)) for name in ("tclose", "numpy", "numba", "polars"))
+    return (*packages, ("python", platform.python_version()))
 
 
 def kept_words(schema: Schema, measured: Measured) -> str:
@@ -116,13 +123,12 @@ def kept_words(schema: Schema, measured: Measured) -> str:
     >>> keys = {"k": 2, "quasi": {"age": {"kind": "numeric"}}, "keep": ["town"], "keep_unchecked": True}
     >>> table = pl.DataFrame({"age": ["[20, 30]"] * 4, "town": ["a", "a", "b", "c"]})
     >>> kept_words(Schema.from_dict(keys), measure(Source.of(table), Schema.from_dict(keys)))
-    'not checked: with these columns the smallest group has 1 row, k is 2, and 50.0% of the rows are alone'
+    'not checked: with these columns the smallest group has 1 row, and 50.0% of the rows are alone'
     """
     if not schema.keep_unchecked:
         return "checked: with these columns every group has at least k rows"
-    sizes = measured.kept_sizes
-    smallest, alone = int(sizes.min(initial=0)), int((sizes == 1).sum())
+    groups = measured.kept_groups
     return (
-        f"not checked: with these columns the smallest group has {smallest} row{'' if smallest == 1 else 's'}, "
-        f"k is {schema.k}, and {alone / max(measured.rows, 1):.1%} of the rows are alone"
+        f"not checked: with these columns the smallest group has {groups.smallest} "
+        f"row{'' if groups.smallest == 1 else 's'}, and {groups.alone:.1%} of the rows are alone"
     )

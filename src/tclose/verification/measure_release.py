@@ -59,9 +59,9 @@ class Measured:
         return group_rows(self._source, self._names)
 
     @cached_property
-    def kept_sizes(self) -> NDArray[np.int64]:
-        """The rows of each group that agrees on the columns of the classes and on the kept ones."""
-        return group_rows(self._source, (*self._names, *self._schema.keep)).sizes
+    def kept_groups(self) -> Grouping:
+        """Rows that agree on the columns of the classes and on the kept ones; made when it is first asked for."""
+        return group_rows(self._source, (*self._names, *self._schema.keep))
 
     def distances(self, name: str) -> ClassDistances:
         """How far each class is from the table, in a sensitive attribute or a joint; the table is read anew."""

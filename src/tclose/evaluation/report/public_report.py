@@ -109,11 +109,11 @@ def _risks(page: Page, schema: Schema, measured: Measured) -> None:
         f"most, and of {share_words(average)} on average."
     ]
     if schema.keep:
-        sizes = measured.kept_sizes
-        largest, average = 1 / max(int(sizes.min(initial=1)), 1), len(sizes) / max(measured.rows, 1)
+        groups = measured.kept_groups
+        largest, average = 1 / max(groups.smallest, 1), len(groups.sizes) / max(measured.rows, 1)
         told.append(
             f"Whoever knows the kept columns too finds it with a chance of {share_words(largest)} at most, and of "
-            f"{share_words(average)} on average: the smallest group has {rows_of(int(sizes.min(initial=0)))}."
+            f"{share_words(average)} on average: the smallest group has {rows_of(groups.smallest)}."
         )
     page.points(told)
 

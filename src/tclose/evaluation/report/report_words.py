@@ -85,11 +85,10 @@ def summary(schema: Schema, measured: Measured) -> str:
         f"{rows_of(measured.k)}."
     ]
     if schema.keep:
-        sizes = measured.kept_sizes
-        alone = int((sizes == 1).sum()) / max(measured.rows, 1)
+        groups = measured.kept_groups
         told.append(
             f"Whoever also knows the kept columns, {quoted(schema.keep)}, sees groups of at least "
-            f"{rows_of(int(sizes.min(initial=0)))}, and {share_words(alone)} of the rows are alone."
+            f"{rows_of(groups.smallest)}, and {share_words(groups.alone)} of the rows are alone."
         )
     told += list(_closeness(schema, measured))
     return " ".join(told)
