@@ -587,3 +587,38 @@ def test_every_public_name_is_there() -> None:
     assert wanted <= set(tclose.__all__)
     with pytest.raises(AttributeError, match="nonsense"):
         _ = tclose.nonsense
+
+
+def test_unchecked_columns_are_the_first_line(folder: Path, run: Run) -> None:
+    change(folder / "schema.toml", 'identifiers = ["id"]', 'keep = ["id"]\nkeep_unchecked = true')
+    words = (
+        "kept columns not checked: with these columns the smallest group has 1 row, and 100.0% of the rows are alone"
+    )
+    result = run(*MONDRIAN, "--json")
+    assert next(iter(result.json)) == "warning"
+    assert result.json["warning"] == words
+    for command in (MONDRIAN, VERIFY):
+        assert run(*command).out.splitlines()[0] == f"K{words[1:]}."
+    assert (folder / "release.csv.certificate.json").read_text().splitlines()[1].startswith('  "keep": "not checked')
+
+
+def test_verify_lists_what_it_cannot_check_and_refuses_what_is_forged(folder: Path, run: Run) -> None:
+    run(*MONDRIAN)
+    result = run(*VERIFY)
+    assert result.code == 0
+    for told in ("cannot be checked by the file", "method: ", "versions: ", "order: "):
+        assert told in result.out
+    assert set(run(*VERIFY, "--json").json["unchecked"]) == {"method", "versions", "order"}
+    path = folder / "release.csv.certificate.json"
+    fields = json.loads(path.read_text())
+    path.write_text(json.dumps({**fields, "loss": {**fields["loss"], "value": 0.0}}))
+    forged = run(*VERIFY)
+    assert forged.code == 5
+    assert "loss differ" in forged.err
+
+
+def test_verify_accepts_what_was_asked_on_the_command_line(folder: Path, run: Run) -> None:
+    assert run(*MONDRIAN, "--k", "8", "--t", "ill=0.35").code == 0
+    result = run(*VERIFY)
+    assert result.code == 0
+    assert "required: it is stricter than the schema, and the table keeps it" in result.out

@@ -13,6 +13,7 @@ import pytest
 import tclose
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.two_diversity import matching
 from tclose.algorithms.two_diversity.two_diversity import (
     ALONE,
     BY_DUALITY,
@@ -137,3 +138,19 @@ def test_a_start_that_is_as_good_comes_back() -> None:
     assert np.array_equal(found.labels, start.labels)
     assert found.facts == best.facts
     assert not np.array_equal(run(TwoDiversity(), table, requirement, Partition(PRINTED)).labels, PRINTED)
+
+
+def test_what_the_proof_rests_on_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without inequalities over odd sets shares are not always whole; then the solver's integer program is believed."""
+    table = encode(read(pl.DataFrame(TABLE)), schema())
+    found = run(TwoDiversity(), table, Requirement.of(schema(), table))
+    assert found.facts["proved_by"] == BY_DUALITY
+    monkeypatch.setattr(matching, "violated_sets", lambda *_given: [])
+    told = set()
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        table = flat_table([tuple(row) for row in rng.integers(0, 3, (9, 4)).tolist()])
+        found = run(TwoDiversity(), table, asked(table, 2))
+        assert found.facts["optimal"]
+        told.add(found.facts["proved_by"])
+    assert told == {BY_DUALITY, BY_SOLVER}

@@ -25,6 +25,7 @@ from tclose.pipeline import verify
 from tclose.release.certificate import certificate_path
 from tclose.release.certificate_check import CertificateLike, read_certificate
 from tclose.schema.schema import Schema, SchemaLike
+from tclose.table.arguments import check_order
 from tclose.table.source import read
 from tclose.verification.measure_release import Measured
 from tclose.verification.published_loss import PublishedLoss, published_loss
@@ -67,6 +68,7 @@ def public_report_html(
     >>> "This report may be given away" in page
     True
     """
+    check_order(df, schema, "public_report_html")
     schema = Schema.of(schema)
     source = read(df, schema.delimiter)
     path = Path(df) if isinstance(df, str | Path) else None
