@@ -103,6 +103,7 @@ def anonymize(
     seconds: dict[str, float] = {}
     tell = progress or (lambda stage, loss, done: None)
     algorithm = find(method)
+    parameters = parameters_of(algorithm)  # as they were given, and not as a run may leave them
     if isinstance(schema, Schema):
         check_capable(algorithm, schema)  # before any row is read
     with _stage("read", seconds, tell):
@@ -140,7 +141,7 @@ def anonymize(
             HighLossWarning,
             stacklevel=2,
         )
-    certificate = certify(schema, measured, published, algorithm.name, parameters_of(algorithm))
+    certificate = certify(schema, measured, published, algorithm.name, parameters)
     record = Record(
         seed, digest, source.n_rows, source.n_rows - len(table), algorithm.name, seconds, partition.notes, loss,
         partition.facts,

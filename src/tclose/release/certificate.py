@@ -123,12 +123,12 @@ def kept_words(schema: Schema, measured: Measured) -> str:
     >>> keys = {"k": 2, "quasi": {"age": {"kind": "numeric"}}, "keep": ["town"], "keep_unchecked": True}
     >>> table = pl.DataFrame({"age": ["[20, 30]"] * 4, "town": ["a", "a", "b", "c"]})
     >>> kept_words(Schema.from_dict(keys), measure(Source.of(table), Schema.from_dict(keys)))
-    'not checked: with these columns the smallest group has 1 row, and 50.0% of the rows are alone'
+    'not checked: with these columns the smallest group has 1 row, and 2 of 4 rows are alone'
     """
     if not schema.keep_unchecked:
         return "checked: with these columns every group has at least k rows"
     groups = measured.kept_groups
     return (
         f"not checked: with these columns the smallest group has {groups.smallest} "
-        f"row{'' if groups.smallest == 1 else 's'}, and {groups.alone:.1%} of the rows are alone"
+        f"row{'' if groups.smallest == 1 else 's'}, and {groups.n_alone:,} of {measured.rows:,} rows are alone"
     )

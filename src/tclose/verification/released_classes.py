@@ -31,9 +31,9 @@ class Grouping:
     sizes: NDArray[np.int64]
 
     @property
-    def alone(self) -> float:
-        """The share of rows that are alone in their class."""
-        return int((self.sizes == 1).sum()) / max(len(self.labels), 1)
+    def n_alone(self) -> int:
+        """How many rows are alone in their class."""
+        return int((self.sizes == 1).sum())
 
     @property
     def smallest(self) -> int:

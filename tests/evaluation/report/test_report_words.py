@@ -60,7 +60,7 @@ def test_a_report_says_first_whether_it_may_be_given_away() -> None:
 
 def test_unchecked_columns_come_first_everywhere() -> None:
     release = release_of()
-    told = "not checked: with these columns the smallest group has 1 row, and 100.0% of the rows are alone"
+    told = "not checked: with these columns the smallest group has 1 row, and 200 of 200 rows are alone"
     assert next(iter(release.certificate.fields)) == "keep"
     assert release.certificate["keep"].startswith(told)
     assert repr(release).startswith(f"Release(kept columns {told}")
@@ -69,7 +69,7 @@ def test_unchecked_columns_come_first_everywhere() -> None:
     for text in texts(release).values():
         assert text.index("Kept columns not checked") < 100
         assert told in text
-        assert "sees groups of at least 1 row, and 100.0% of the rows are alone" in text
+        assert "sees groups of at least 1 row, and 200 of 200 rows are alone" in text
         assert "now none is" not in text
         assert "Not checked: whether &#x27;number&#x27;" in text or "Not checked: whether 'number'" in text
 
@@ -80,7 +80,7 @@ def test_checked_columns_are_said_to_be_checked() -> None:
     release = tclose.anonymize(frame.drop("ill"), Schema.from_dict(keys), method="mondrian", seed=1)
     assert next(iter(release.certificate.fields)) == "certificate"
     assert release.certificate["keep"].startswith("checked")
-    assert "and 0.0% of the rows are alone" in summary(release.schema, release.measured)
+    assert "and 0 of 200 rows are alone" in summary(release.schema, release.measured)
     assert "Not checked: whether 'number'" not in " ".join(decided(release.schema))
 
 

@@ -88,7 +88,7 @@ def summary(schema: Schema, measured: Measured) -> str:
         groups = measured.kept_groups
         told.append(
             f"Whoever also knows the kept columns, {quoted(schema.keep)}, sees groups of at least "
-            f"{rows_of(groups.smallest)}, and {share_words(groups.alone)} of the rows are alone."
+            f"{rows_of(groups.smallest)}, and {groups.n_alone:,} of {measured.rows:,} rows are alone."
         )
     told += list(_closeness(schema, measured))
     return " ".join(told)
@@ -117,7 +117,7 @@ def changes_of(schema: Schema, measured: Measured) -> dict[str, tuple[ShareChang
 
 
 def _moved(change: ShareChange) -> str:
-    return f"from {float(change.table):.1%} of the table to {float(change.in_class):.1%} of a class"
+    return f"from {share_words(float(change.table))} of the table to {share_words(float(change.in_class))} of a class"
 
 
 def add_promise(page: Page, schema: Schema, measured: Measured, certificate: Mapping[str, Any]) -> None:
@@ -154,7 +154,7 @@ def decided(schema: Schema) -> Iterator[str]:
     diverse = [each.column for each in schema.sensitive if each.l is not None]
     found = ["k", *([f"t of {quoted(t)}"] if t else []), *([f"l of {quoted(diverse)}"] if diverse else [])]
     what = "; ".join(found)
-    yield f"Decided in integers on the released values, by code that shares nothing with the method: {what}."
+    yield f"Decided without rounding on the released values, by code that shares nothing with the method: {what}."
     if schema.unprotected:
         yield f"Nothing was asked of {quoted(schema.unprotected)}: what is reported of it is measured, not limited."
     if _is_unchecked(schema):
@@ -232,14 +232,16 @@ def rows_of(number: int) -> str:
 
 
 def share_words(share: float) -> str:
-    """A share in percent; a small one is not shown as none.
+    """A share in percent; a small one is not shown as none, nor a large one as all.
 
     Examples
     --------
-    >>> share_words(0.25), share_words(0.0001), share_words(0.0)
-    ('25.0%', 'below 0.1%', '0.0%')
+    >>> share_words(0.25), share_words(0.0001), share_words(0.0), share_words(0.9999)
+    ('25.0%', 'below 0.1%', '0.0%', 'above 99.9%')
     """
-    return f"{share:.1%}" if share == 0 or share >= 0.001 else "below 0.1%"
+    if 0 < share < 0.001:
+        return "below 0.1%"
+    return "above 99.9%" if 0.999 < share < 1 else f"{share:.1%}"
 
 
 def quoted(names: Sequence[str]) -> str:
