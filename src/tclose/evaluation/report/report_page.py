@@ -98,7 +98,8 @@ def report_page(
     page.text(f"{summary(schema, measured)} {_before(found)}")
     add_tiles(page, schema, measured, release.loss, "loss, measured on the original")
     add_promise(page, schema, measured, fields)
-    page.points(run_words(release.facts))
+    if told := run_words(release.facts):
+        page.points(told)
     _risks(page, found.before, found.after)
     add_distributions(page, schema, measured)
     _generalized(page, both, queries)
