@@ -24,8 +24,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *s
 
 PUBLIC = {  # DESIGN, *Public interface*, and what the pages add to it
     "function": [
-        *("anonymize", "assess", "attack", "compare", "emd", "gap", "methods", "moves", "report_html", "suggest"),
-        *("utility", "verify", "what_binds"),
+        *("anonymize", "assess", "attack", "compare", "emd", "gap", "methods", "moves", "public_report_html"),
+        *("report_html", "suggest", "utility", "verify", "what_binds"),
     ],
     "class": [
         *("Attacks", "Comparison", "Hierarchy", "Release", "Schema", "Suggestion", "Verdict"),

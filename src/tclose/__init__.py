@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from tclose.evaluation.choosing.suggest import Suggestion as Suggestion
     from tclose.evaluation.choosing.suggest import suggest as suggest
     from tclose.evaluation.choosing.what_binds import what_binds as what_binds
+    from tclose.evaluation.report.public_report import public_report_html as public_report_html
     from tclose.evaluation.report.report_page import report_html as report_html
     from tclose.evaluation.utility.utility import utility as utility
     from tclose.pipeline import anonymize as anonymize
@@ -76,6 +77,7 @@ _HOMES = {
     "evaluation.choosing.gap": ("gap",),
     "evaluation.choosing.suggest": ("suggest", "Suggestion"),
     "evaluation.choosing.what_binds": ("what_binds",),
+    "evaluation.report.public_report": ("public_report_html",),
     "evaluation.report.report_page": ("report_html",),
     "evaluation.utility.utility": ("utility",),
     "release.release": ("Release",),

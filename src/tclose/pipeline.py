@@ -23,7 +23,8 @@ from tclose.algorithms.held_classes import held_classes
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
 from tclose.release.binding import find_binding, losses_by_column
-from tclose.release.certificate import Certificate, certify, fit_certificate
+from tclose.release.certificate import certify
+from tclose.release.certificate_check import CertificateLike, check_certificate
 from tclose.release.column_types import ColumnTypes
 from tclose.release.earlier import Earlier, read_earlier, warn_of_same_table
 from tclose.release.recode import recode
@@ -42,6 +43,7 @@ from tclose.table.source import Source, read
 from tclose.verification.assessment import Report, assess_source
 from tclose.verification.judge_release import KEPT, judge
 from tclose.verification.measure_release import Measured
+from tclose.verification.published_loss import PublishedLoss, published_loss
 from tclose.verification.verdict import Verdict
 
 LOG = logging.getLogger(__name__)  # says what is done, and never a cell
@@ -111,6 +113,7 @@ def anonymize(
     seconds: dict[str, float] = {}
     tell = progress or (lambda stage, loss, done: None)
     algorithm = find(method)
+    parameters = parameters_of(algorithm)  # as they were given, and not as a run may leave them
     before = read_earlier(earlier)
     if isinstance(schema, Schema):
         check_capable(algorithm, schema)  # before any row is read
@@ -141,6 +144,7 @@ def anonymize(
         frame = recode(table, partition, source, selected, schema, spans)
     with _compiled_stage("verify", seconds, tell):
         measured, distances = _verified(frame, schema, table, source)
+        published = _published(frame, schema)
     LOG.info("verified: %d classes, k %d, loss %.6f", measured.classes, measured.k, loss)
     if measured.classes == 1 and loss > 0 and not allow_single_class:
         raise explain_single_class(algorithm, table, requirement, partition, control)
@@ -151,9 +155,8 @@ def anonymize(
             HighLossWarning,
             stacklevel=2,
         )
-    hidden = table.hidden_cells(partition.labels, spans) if schema.recode == "suppress" else None
-    certificate = certify(schema, measured, loss, algorithm.name, parameters_of(algorithm), partition.facts, hidden)
-    record = replace(record, notes=partition.notes)
+    certificate = certify(schema, measured, published, algorithm.name, parameters)
+    record = replace(record, notes=partition.notes, loss=loss, facts=partition.facts)
     held = held_classes(table, requirement, measured.grouping.labels)
     losses = losses_by_column(table, partition.labels, spans)
     binding = find_binding(schema, measured.grouping.sizes, distances, held, losses)
@@ -190,9 +193,12 @@ def verify(
     schema: SchemaLike,
     *,
     original: Any = None,
-    certificate: Certificate | Mapping[str, Any] | Path | str | None = None,
+    certificate: CertificateLike | None = None,
 ) -> Verdict:
     """Judge a released table: does it keep the promise of its schema, and fit its certificate?
+
+    Nothing that a certificate says is believed: each field is recomputed from the table and the schema and
+    compared, or listed in `unchecked` as claimed.
 
     Parameters
     ----------
@@ -226,8 +232,8 @@ def verify(
     LOG.info("verify %d rows%s", source.n_rows, "" if before is None else ", with the original")
     found = judge(source, schema, before)
     path = Path(df) if isinstance(df, str | Path) else None
-    fits, wrong = fit_certificate(found.measured, certificate, path)
-    return Verdict((*found.problems, *wrong), found.measured, fits)
+    beside = check_certificate(source, schema, found.measured, certificate, path)
+    return Verdict((*found.problems, *beside.problems), found.measured, beside.fits, beside.unchecked)
 
 
 def _verified(
@@ -244,6 +250,16 @@ def _verified(
             raise InfeasibleError(f"The release would not keep its promise. {told}")
         raise VerificationError(f"The release would not keep its promise, and nothing is released. {told}")
     return found.measured, _check_agreement(found.measured, table, schema)
+
+
+def _published(frame: pl.DataFrame, schema: Schema) -> PublishedLoss:
+    """The loss that the released cells tell; each of them must be one that the schema lets a release say."""
+    try:
+        return published_loss(Source.of(frame), schema)
+    except TableError as error:
+        raise VerificationError(
+            f"The loss of the release cannot be measured, and nothing is released. {error}"
+        ) from None
 
 
 def _check_agreement(measured: Measured, table: EncodedTable, schema: Schema) -> dict[str, Distances]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import stat
 import sys
 from pathlib import Path
 
@@ -128,6 +129,10 @@ def test_anonymize_writes_a_report(run: Run, folder: Path) -> None:  # noqa: F81
     page = (folder / "report.html").read_text()
     checked(page)
     assert "P0001" not in page
+    assert "This report may be given away" in page
+    assert found.json["certificate"] in (folder / "release.csv.certificate.json").name
+    digest = json.loads((folder / "release.csv.certificate.json").read_text())["sha256"]
+    assert digest in page
     assert "Report:" in run(*ANONYMIZE, "--report", "report.html").out
     assert not list(folder.glob(".*"))
 
@@ -152,6 +157,19 @@ def test_anonymize_says_what_binds(run: Run, folder: Path) -> None:  # noqa: F81
     }
     assert run(*ANONYMIZE, "--json").json["binding"]["measured"] is None
     assert "binding" not in (folder / "release.csv.certificate.json").read_text()
+
+
+def test_the_private_report_is_for_its_owner_alone(run: Run, folder: Path) -> None:  # noqa: F811
+    found = run(*ANONYMIZE, "--private-report", "mine.html", "--json")
+    assert found.json["private_report"] == "mine.html"
+    page = (folder / "mine.html").read_text()
+    assert "Keep this report to yourself" in page
+    assert "What binds" in page
+    assert "In the original" in page
+    assert stat.S_IMODE((folder / "mine.html").stat().st_mode) == 0o600
+    both = run(*ANONYMIZE, "--private-report", "mine.html", "--report", "report.html").out
+    assert "For you only: mine.html" in both
+    assert "Report:" in both
 
 
 def test_a_page_may_be_pdf(run: Run, folder: Path) -> None:  # noqa: F811

@@ -395,8 +395,8 @@ def test_the_first_interrupt_releases_the_best_so_far(folder: Path, run: Run, mo
     result = run(*MONDRIAN, "--json", "--allow-single-class")
     assert result.code == 0
     assert "Stopping" in result.err
-    certificate = json.loads(Path(result.json["certificate"]).read_text())
-    assert certificate["method"]["stopped_early"] is True
+    assert result.json["facts"]["stopped_early"] is True
+    assert "stopped_early" not in Path(result.json["certificate"]).read_text()
     assert run(*VERIFY).code == 0
     assert signal.getsignal(signal.SIGINT) is handler
 
@@ -616,3 +616,36 @@ def test_a_first_run_says_that_it_compiles_and_books_it_as_such(folder: Path) ->
     assert (said_first, said_second) == (1, 0)
     assert first["compile"] > 1 > second["compile"]
     assert first["partition"] < first["compile"]
+
+
+def test_unchecked_columns_are_the_first_line(folder: Path, run: Run) -> None:
+    change(folder / "schema.toml", 'identifiers = ["id"]', 'keep = ["id"]\nkeep_unchecked = true')
+    words = "kept columns not checked: with these columns the smallest group has 1 row, and 300 of 300 rows are alone"
+    result = run(*MONDRIAN, "--json")
+    assert next(iter(result.json)) == "warning"
+    assert result.json["warning"] == words
+    for command in (MONDRIAN, VERIFY):
+        assert run(*command).out.splitlines()[0] == f"K{words[1:]}."
+    assert (folder / "release.csv.certificate.json").read_text().splitlines()[1].startswith('  "keep": "not checked')
+
+
+def test_verify_lists_what_it_cannot_check_and_refuses_what_is_forged(folder: Path, run: Run) -> None:
+    run(*MONDRIAN)
+    result = run(*VERIFY)
+    assert result.code == 0
+    for told in ("cannot be checked by the file", "method: ", "versions: ", "order: "):
+        assert told in result.out
+    assert set(run(*VERIFY, "--json").json["unchecked"]) == {"method", "versions", "order"}
+    path = folder / "release.csv.certificate.json"
+    fields = json.loads(path.read_text())
+    path.write_text(json.dumps({**fields, "loss": {**fields["loss"], "value": 0.0}}))
+    forged = run(*VERIFY)
+    assert forged.code == 5
+    assert "loss differ" in forged.err
+
+
+def test_verify_accepts_what_was_asked_on_the_command_line(folder: Path, run: Run) -> None:
+    assert run(*MONDRIAN, "--k", "8", "--t", "ill=0.35").code == 0
+    result = run(*VERIFY)
+    assert result.code == 0
+    assert "required: it is stricter than the schema, and the table keeps it" in result.out

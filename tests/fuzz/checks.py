@@ -224,7 +224,7 @@ def _outcome(outcome: Any) -> Any:
 
 def _stopped(outcome: Any) -> bool:
     """Whether the clock, and not the table, decided where the search ended."""
-    return not isinstance(outcome, Exception) and bool(outcome.certificate["method"].get("stopped_early"))
+    return not isinstance(outcome, Exception) and bool(outcome.facts.get("stopped_early"))
 
 
 def _reasons(*outcomes: Any) -> str:

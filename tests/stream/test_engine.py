@@ -396,7 +396,7 @@ class TestRefused:
         ("keys", "match"),
         [
             ({"unit": "person"}, "unit"),
-            ({"keep": ["region"]}, "keep_unchecked"),
+            ({"keep": ["region"]}, "quasi-identifiers, or leave them out"),
             ({"joint": {"both": {"columns": ["s0", "s1"], "t": 0.2}}}, "order"),
         ],
     )

@@ -23,6 +23,7 @@ ROUNDING = 1e-12  # losses that differ by less are taken as one
 SAID_OF_ALL = (
     "optimal",
     "loss_at_least",
+    "proved_by",
     "cost_within",
     "stopped_early",
 )  # facts of a run, whichever partition it gives

@@ -23,7 +23,6 @@ from tclose.cli.options import (
     check_release,
     find_method,
     override,
-    page_bytes,
     progress,
     say,
     stopped_by_interrupt,
@@ -119,7 +118,7 @@ def assess(
     "tclose anonymize patients.csv -s schema.toml -o release.csv\n\n"
     "tclose anonymize patients.parquet -s schema.toml -o release.parquet --k 10 --t diagnosis=0.15 --json\n\n"
     "tclose anonymize patients.csv -s schema.toml -o release.csv --method sabre-knn --option search_budget=true\n\n"
-    "tclose anonymize patients.csv -s schema.toml -o release.csv --report report.html"
+    "tclose anonymize patients.csv -s schema.toml -o release.csv --report report.html --private-report mine.html"
 )
 def anonymize(
     data: Data,
@@ -139,7 +138,12 @@ def anonymize(
         Path | None, typer.Option(help="Where to write seed, digest, timings and more (not for release).")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Where to write a page on what was asked and reached: .html or .pdf.")
+        Path | None,
+        typer.Option(help="Where to write a page that may be given away with the release: .html or .pdf."),
+    ] = None,
+    private_report: Annotated[
+        Path | None,
+        typer.Option(help="Where to write a page that also compares with the original (not for release)."),
     ] = None,
     earlier: Annotated[
         list[Path] | None,
@@ -154,16 +158,17 @@ def anonymize(
     json: Json = False,
 ) -> None:
     """Write a verified release of a table, with its certificate beside it."""
+    from tclose.cli.write_reports import released_as_dict
     from tclose.pipeline import anonymize
-    from tclose.release.atomic import locked, write_whole
-    from tclose.release.certificate import certificate_path
+    from tclose.release.atomic import locked
     from tclose.release.earlier import holds_record
     from tclose.schema.schema import Schema
 
     algorithm = find_method(method, option or [])
-    targets = check_release([data, schema], output, record, report)
-    if report is not None:
-        check_kind(report)
+    targets = check_release([data, schema], output, record, report, private_report)
+    for page in (report, private_report):
+        if page is not None:
+            check_kind(page)
     settled = override(Schema.load(schema), k, t or [])
     before = [*(earlier or []), *([record] if record is not None and holds_record(record) else [])]
     with locked(targets) as locks, progress() as tell, stopped_by_interrupt() as control:
@@ -175,24 +180,14 @@ def anonymize(
             from tclose.evaluation.choosing.what_binds import what_binds as measure_gains
 
             release = release.with_binding(measure_gains(data, release, progress=tell, control=control))
-        page = None
-        if report is not None:
-            from tclose.evaluation.report.report_page import report_html
-
-            tell("report", None, None)
-            page = page_bytes(report_html(data, release), report)
         tell("write", None, None)
         written = release.write(output, keep_order=keep_order, record=record, locks=locks)
-        if report is not None and page is not None:
-            write_whole(report, page, alone=True)
-    told = {
-        **release.measured.as_dict(), "loss": release.loss, "method": algorithm.name, "seed": release.record.seed,
-        "seconds": written.record.as_dict()["seconds"], "output": str(output),
-        "certificate": str(certificate_path(output)), **({} if report is None else {"report": str(report)}),
-    }  # fmt: skip
-    if settled.recode == "suppress":
-        told["suppressed_cells"] = release.certificate["suppressed_cells"]
-    told["binding"] = release.record.notes["binding"]
+        if report is not None or private_report is not None:
+            from tclose.cli.write_reports import write_reports
+
+            tell("report", None, None)
+            write_reports(data, release, written.certificate, output, report, private_report)
+    told = released_as_dict(release, written, output, report=report, private_report=private_report)
     if json:
         print(jsonlib.dumps(told, indent=2))
         return

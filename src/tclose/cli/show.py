@@ -10,6 +10,8 @@ from rich.table import Table
 
 from tclose.cli.fitted_tables import print_table
 from tclose.evaluation.choosing.gap import Gap
+from tclose.evaluation.report.report_page import run_words
+from tclose.release.certificate import kept_words
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
 from tclose.verification.assessment import Report
@@ -42,12 +44,16 @@ def show_release(release: Release, told: dict[str, Any]) -> None:
     """What was reached, and where it is."""
     console = Console()
     measured = release.measured
+    if "warning" in told:
+        console.print(f"[red]{escape(_sentence(told['warning']))}[/red]", highlight=False)
     console.print(
         f"Released {measured.rows:,} rows in {measured.classes:,} classes of at least {measured.k} rows "
         f"(asked: {release.schema.k}); loss {release.loss:.4f}."
     )
     if "suppressed_cells" in told:
         console.print(f"{told['suppressed_cells']:,} cells are suppressed.")
+    for words in run_words(release.facts):
+        console.print(escape(words), highlight=False)
     if release.record.dropped_rows:
         console.print(f"{release.record.dropped_rows:,} rows with missing values were dropped.")
     _print_attributes(console, measured, release.schema)
@@ -62,19 +68,31 @@ def show_release(release: Release, told: dict[str, Any]) -> None:
     console.print(f"Seconds: {seconds}", highlight=False)
     console.print(f"Release:     {escape(told['output'])}", highlight=False)
     console.print(f"Certificate: {escape(told['certificate'])}", highlight=False)
-    if "report" in told:
-        console.print(f"Report:      {escape(told['report'])}", highlight=False)
+    for name, what in (("report", "Report:      "), ("private_report", "For you only:")):
+        if name in told:
+            console.print(f"{what}{'' if what[-1] == ' ' else ' '}{escape(told[name])}", highlight=False)
 
 
 def show_verified(verdict: Verdict, schema: Schema) -> None:
     """That a file keeps its promise."""
     console, measured = Console(), verdict.measured
     assert measured is not None
+    if schema.keep and schema.keep_unchecked:
+        words = _sentence(f"kept columns {kept_words(schema, measured)}")
+        console.print(f"[red]{escape(words)}[/red]", highlight=False)
     console.print(
         f"[green]It keeps its promise[/green]: {measured.rows:,} rows, {measured.classes:,} classes, k = {measured.k}."
     )
     _print_attributes(console, measured, schema)
     console.print("The certificate beside it fits." if verdict.certificate else "There is no certificate beside it.")
+    if verdict.unchecked:
+        console.print("It also claims what cannot be checked by the file:", highlight=False)
+    for name, reason in verdict.unchecked.items():
+        console.print(f"  {escape(name)}: {escape(reason)}.", highlight=False)
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def show_gap(found: Gap) -> None:

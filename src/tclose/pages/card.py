@@ -12,12 +12,17 @@ ASKED = ("", "asked", "reached")
 
 def release_card(certificate: Mapping[str, Any]) -> Page:
     """A short page of a certificate; nothing else of the release is in it."""
-    page = Page(f"Release of {certificate['rows']:,} rows in {certificate['classes']:,} classes")
+    title = f"Release of {certificate['rows']:,} rows in {certificate['classes']:,} classes"
+    unchecked = str(certificate.get("keep", "")).startswith("not checked")
+    page = Page(f"Kept columns not checked: {title[0].lower()}{title[1:]}" if unchecked else title)
+    if unchecked:
+        page.text(f"Kept columns {certificate['keep']}.")
+    loss = certificate["loss"]["value"]
     page.tiles(
         [
             (f"{certificate['rows']:,}", "rows"),
             (f"{certificate['classes']:,}", "classes"),
-            ("not told" if certificate["loss"] is None else f"{certificate['loss']:.4f}", "loss"),
+            ("none" if loss is None else f"{loss:.4f}", "loss by released values"),
             (str(certificate["method"]["name"]), "method"),
         ]
     )

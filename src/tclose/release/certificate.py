@@ -1,19 +1,21 @@
-"""Certificates: what may be published about a release, and whether one fits the file it lies beside."""
+"""Certificates: what may be published about a release."""
 
 from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from tclose.schema.schema import Schema
-from tclose.table.source import file_digest
 from tclose.verification.measure_release import Measured, exact_and_float
+from tclose.verification.published_loss import PublishedLoss
+
+VERSION = 2
+CLASSES_ALONE = "t and l hold for classes, not for groups that also agree on these columns"
 
 JOINT_DISTANCE = "between two combinations of values, the mean of the distances of the columns"
 LIMITS = (
@@ -72,99 +74,61 @@ def promise(schema: Schema) -> dict[str, Any]:
 
 
 def certify(
-    schema: Schema,
-    measured: Measured,
-    loss: float | None,
-    method: str,
-    parameters: dict[str, Any],
-    facts: dict[str, Any],
-    hidden: int | None = None,
+    schema: Schema, measured: Measured, loss: PublishedLoss, method: str, parameters: dict[str, Any]
 ) -> Certificate:
-    """The certificate of a verified release; `hidden` cells are told of one that suppresses."""
+    """The certificate of a verified release; its numbers are all measured on the released values."""
     promised = promise(schema)
     reached = measured.as_dict()
-    if any(quasi.publish == "mean" for quasi in schema.quasi):  # losses then depend on ends that are not released
-        loss, facts = None, {name: fact for name, fact in facts.items() if "loss" not in name}
     fields: dict[str, Any] = {
-        "certificate": 1,
+        "certificate": VERSION,
         "rows": reached.pop("rows"),
         "classes": reached.pop("classes"),
         "required": promised["required"],
         "reached": reached,
-        "loss": loss,
+        "loss": loss.as_dict(),
         "recode": schema.recode,
         "missing": schema.missing,
-        "method": {"name": method, "parameters": parameters, **facts},
+        "method": {"name": method, "parameters": parameters},
         "columns": promised["columns"],
         "unit": "one row a unit, checked" if schema.unit else "one row is taken to be one person",
         "limits": LIMITS,
-        "versions": {name: version(name) for name in ("tclose", "numpy", "numba", "polars")},
+        "versions": dict(_versions()),
     }
-    if hidden is not None:
-        fields["suppressed_cells"] = hidden
+    if schema.recode == "suppress":
+        fields["suppressed_cells"] = loss.stars
     if schema.joint:
         joints = {joint.name: {"columns": list(joint.columns), "distance": JOINT_DISTANCE} for joint in schema.joint}
         fields["joint"] = joints
-    fields["versions"]["python"] = platform.python_version()
     if schema.keep:
-        fields["keep"] = (
-            "not checked: with these columns groups may be smaller than k"
-            if schema.keep_unchecked
-            else "checked: with these columns every group has at least k rows"
-        )
-        fields["keep"] += "; t and l hold for classes, not for groups that also agree on these columns"
+        told = {"keep": f"{kept_words(schema, measured)}; {CLASSES_ALONE}"}
+        fields = told | fields if schema.keep_unchecked else fields | told  # what nobody checked comes first
     return Certificate(fields)
 
 
-def fit_certificate(
-    measured: Measured | None, given: Certificate | Mapping[str, Any] | Path | str | None, path: Path | None
-) -> tuple[bool | None, list[str]]:
-    """Whether a certificate fits what was measured, and what is wrong with it.
+@cache
+def _versions() -> tuple[tuple[str, str], ...]:
+    """What made the release; looked up once, for that reads files."""
+    packages = ((name, version(name)) for name in ("tclose", "numpy", "numba", "polars"))
+    return (*packages, ("python", platform.python_version()))
 
-    Parameters
-    ----------
-    measured
-        What the released table reaches; None if that was not measured.
-    given
-        The certificate or its path; if None, the one beside the file.
-    path
-        The released file, if it is one.
 
-    Returns
-    -------
-    :
-        None if there is no certificate; and a sentence for each thing that is wrong.
+def kept_words(schema: Schema, measured: Measured) -> str:
+    """What kept columns do to k; under `keep_unchecked`, in numbers.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tclose.table.source import Source
+    >>> from tclose.verification.measure_release import measure
+    >>> keys = {"k": 2, "quasi": {"age": {"kind": "numeric"}}, "keep": ["town"], "keep_unchecked": True}
+    >>> table = pl.DataFrame({"age": ["[20, 30]"] * 4, "town": ["a", "a", "b", "c"]})
+    >>> kept_words(Schema.from_dict(keys), measure(Source.of(table), Schema.from_dict(keys)))
+    'not checked: with these columns the smallest group has 1 row, and 2 of 4 rows are alone'
     """
-    if given is None:
-        if path is None or not certificate_path(path).is_file():
-            return None, []
-        given = certificate_path(path)
-    name = f"'{Path(given).name}'" if isinstance(given, str | Path) else "What was given"
-    try:
-        fields = _read_fields(given)
-        told = {key: fields[key] for key in ("rows", "classes", "reached")}
-        promised = fields["required"]["k"], {at: Fraction(t["exact"]) for at, t in fields["required"]["t"].items()}
-        for entry in told["reached"]["l"].values():
-            entry["entropy"] = round(entry["entropy"], 9)  # logarithms may differ in the last bit between machines
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return False, [f"{name} is not a certificate."]
-    if measured is None:
-        return False, []
-    reached = json.loads(json.dumps(measured.as_dict()))
-    for entry in reached["l"].values():
-        entry["entropy"] = round(entry["entropy"], 9)
-    rows, classes = reached.pop("rows"), reached.pop("classes")
-    digest = path is None or fields.get("sha256") == file_digest(path)
-    if not digest or told != {"rows": rows, "classes": classes, "reached": reached}:
-        return False, [f"{name} is not the certificate of this table, or the table was changed."]
-    if measured.k < promised[0] or any(measured.t[at] > t for at, t in promised[1].items()):
-        return False, [f"{name} promises more than the table keeps."]
-    return True, []
-
-
-def _read_fields(given: Certificate | Mapping[str, Any] | Path | str) -> dict[str, Any]:
-    if isinstance(given, Certificate):
-        return given.as_dict()
-    if isinstance(given, Mapping):
-        return json.loads(json.dumps(dict(given)))  # type: ignore[no-any-return]
-    return json.loads(Path(given).read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+    if not schema.keep_unchecked:
+        return "checked: with these columns every group has at least k rows"
+    groups = measured.kept_groups
+    return (
+        f"not checked: with these columns the smallest group has {groups.smallest} "
+        f"row{'' if groups.smallest == 1 else 's'}, and {groups.n_alone:,} of {measured.rows:,} rows are alone"
+    )

@@ -32,6 +32,11 @@ class Record:
         Time by stage.
     notes
         What else the method found.
+    loss
+        The loss of the release, measured with the original at hand.
+    facts
+        What the method says of its run: a proven bound and by what it is proven, the levels it chose, that it was
+        stopped early.
     """
 
     seed: int
@@ -43,6 +48,8 @@ class Record:
     notes: dict[str, Any] = field(default_factory=dict)
     input_columns: dict[str, str] = field(default_factory=dict)
     run: str = field(default_factory=lambda: secrets.token_hex(8))
+    loss: float | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it; the notes stand beside the rest."""

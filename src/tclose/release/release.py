@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tclose.pages.card import release_card
 from tclose.release.atomic import check_targets, locked, open_to_others, put_together, temporary_beside
 from tclose.release.binding import Binding
-from tclose.release.certificate import Certificate, certificate_path
+from tclose.release.certificate import Certificate, certificate_path, kept_words
 from tclose.release.column_types import ColumnTypes
 from tclose.release.earlier import warn_of_earlier
 from tclose.release.file_lock import TargetLocks
@@ -62,7 +62,8 @@ class Release:
     record
         Seed, digest and timings; not publishable.
     loss
-        The general loss metric of 004 section 3.2.
+        The general loss metric of 004 section 3.2, measured with the original at hand: not publishable. The
+        certificate has the loss that the released values tell by themselves.
     measured
         What the verifier found.
     binding
@@ -84,6 +85,11 @@ class Release:
         """The same with what binds it, which is in the record too and nowhere else."""
         notes = {**self.record.notes, "binding": binding.as_dict()}
         return replace(self, binding=binding, record=replace(self.record, notes=notes))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the method says of its run, such as a proven bound; it may depend on what is hidden, so keep it."""
+        return self.record.facts
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:
@@ -109,6 +115,8 @@ class Release:
         reached = ", ".join(f"t of '{name}' {float(t):.4g}" for name, t in list(self.measured.t.items())[:3])
         more = ", ..." if len(self.measured.t) > 3 else ""
         told = f"{rows} rows in {classes} classes, k {self.measured.k}{', ' if reached else ''}{reached}{more}"
+        if self.schema.keep and self.schema.keep_unchecked:
+            told = f"kept columns {kept_words(self.schema, self.measured)}; {told}"
         return f"Release({told}, loss {self.loss:.4f}, {self.record.method})"
 
     def _repr_html_(self) -> str:

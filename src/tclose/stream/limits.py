@@ -40,7 +40,7 @@ def check_schema(schema: Schema) -> None:
     if schema.keep and not schema.keep_unchecked:
         raise SchemaError(
             "Classes of a stream are formed without regard to `keep`, so that with its columns groups may be smaller "
-            "than k. Make them quasi-identifiers, leave them out, or set keep_unchecked = true."
+            "than k. Make them quasi-identifiers, or leave them out."
         )
     by_name = {sensitive.column: sensitive for sensitive in schema.sensitive}
     for joint in schema.joint:

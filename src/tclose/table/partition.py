@@ -20,9 +20,9 @@ class Partition:
     levels
         The levels of a full-domain recoding, by axis, if the method chose one.
     facts
-        What else the certificate may say: a proven bound, that it was stopped early.
+        What the method says of its run, for the record: a proven bound, that it was stopped early.
     notes
-        What only the record may say.
+        What else it found, for the record.
 
     Examples
     --------

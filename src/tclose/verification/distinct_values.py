@@ -80,6 +80,8 @@ def _of_texts(column: pl.Series) -> Factored:
     numbered = texts.cast(pl.Categorical(pl.Categories.random("judge", pl.UInt32)))
     found = numbered.unique().drop_nulls()
     numbers = found.to_physical().to_numpy().astype(np.int64)
+    order = np.argsort(numbers)  # by where they first stand: nothing then depends on how polars collects them
+    found, numbers = found.gather(pl.Series(order)), numbers[order]
     place = np.full(int(numbers.max()) + 2, -1, np.int32)  # the last is for null
     place[numbers] = np.arange(len(numbers), dtype=np.int32)
     codes = place[numbered.to_physical().fill_null(len(place) - 1).to_numpy()]

@@ -195,5 +195,5 @@ def _told_by_kept(source: Source, schema: Schema, found: Measured) -> Iterator[s
     if smallest < min(schema.k, found.k):
         yield (
             f"{KEPT} and released quasi-identifiers together single out a group of {_count(smallest)}, and k is "
-            f"{schema.k}. Make the columns of `keep` quasi-identifiers, leave them out, or set keep_unchecked = true."
+            f"{schema.k}. Make the columns of `keep` quasi-identifiers, or leave them out."
         )

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import SizeError
@@ -57,9 +58,22 @@ class Measured:
         """The class of each row, and the rows of each class; made when it is first asked for."""
         return group_rows(self._source, self._names)
 
+    @cached_property
+    def kept_groups(self) -> Grouping:
+        """Rows that agree on the columns of the classes and on the kept ones; made when it is first asked for."""
+        return group_rows(self._source, (*self._names, *self._schema.keep))
+
     def distances(self, name: str) -> ClassDistances:
         """How far each class is from the table, in a sensitive attribute or a joint; the table is read anew."""
         return _distances(self.grouping, self._placed(name))
+
+    def codes(self, name: str) -> NDArray[np.int32]:
+        """The place of each row's value in the domain of a sensitive attribute; the table is read anew."""
+        return self._placed(name).codes
+
+    def column(self, name: str) -> pl.Series:
+        """A column as it stands."""
+        return self._source.column(name)
 
     def counts(self, name: str) -> tuple[NDArray[np.int64], Iterator[ClassCounts]]:
         """How often each value of an attribute occurs in the table, and in each class, some classes at a time."""

@@ -31,6 +31,11 @@ class Grouping:
     sizes: NDArray[np.int64]
 
     @property
+    def n_alone(self) -> int:
+        """How many rows are alone in their class."""
+        return int((self.sizes == 1).sum())
+
+    @property
     def smallest(self) -> int:
         """The rows of the smallest class, which is k; 0 if there is none."""
         return int(self.sizes.min()) if len(self.sizes) else 0

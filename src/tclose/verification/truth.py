@@ -228,6 +228,20 @@ def distinct_pairs(one: Factored, other: Factored) -> tuple[NDArray[np.int64], N
     return at - 1, which - 1
 
 
+def count_pairs(one: Factored, other: Factored) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The same pairs, and in how many rows each stands.
+
+    Examples
+    --------
+    >>> count_pairs(factorize(pl.Series(["a", "a", "b"])), factorize(pl.Series([1, 1, None])))[2]
+    array([2, 1])
+    """
+    at, which = distinct_pairs(one, other)
+    known = (at + 1) * (len(other.values) + 1) + which + 1
+    places = np.searchsorted(known, _pair_keys(one, other))  # they ascend
+    return at, which, np.bincount(places, minlength=len(known)).astype(np.int64)
+
+
 def rows_of_pairs(one: Factored, other: Factored, at: NDArray[np.int64], which: NDArray[np.int64]) -> NDArray[np.int64]:
     """The rows that hold one of these pairs."""
     if not len(at):

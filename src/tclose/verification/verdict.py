@@ -22,11 +22,14 @@ class Verdict:
         What was measured; None where that could not be: a column is not there, or cannot be read.
     certificate
         Whether its certificate fits; None if there is none.
+    unchecked
+        What the certificate claims and neither the file nor the schema can show, each with the reason.
     """
 
     problems: tuple[str, ...]
     measured: Measured | None = field(repr=False)
     certificate: bool | None = None
+    unchecked: dict[str, str] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:
@@ -61,4 +64,10 @@ class Verdict:
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         told = {} if self.measured is None else self.measured.as_dict()
-        return {"holds": self.holds, "problems": list(self.problems), **told, "certificate": self.certificate}
+        return {
+            "holds": self.holds,
+            "problems": list(self.problems),
+            **told,
+            "certificate": self.certificate,
+            "unchecked": dict(self.unchecked),
+        }

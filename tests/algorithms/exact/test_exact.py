@@ -19,7 +19,7 @@ from tclose.algorithms.control import Control
 from tclose.algorithms.exact import cover
 from tclose.algorithms.exact import exact as method
 from tclose.algorithms.exact import subsets_loops as subsets
-from tclose.algorithms.exact.exact import Exact
+from tclose.algorithms.exact.exact import PROVED_BY, Exact
 from tclose.algorithms.exact.prices import find_prices
 from tclose.algorithms.exact.subtables import Types, find_costs, find_kinds
 from tclose.algorithms.requirement import Requirement
@@ -170,7 +170,8 @@ def agrees_with_all_partitions(seed: int, most: int = 7) -> bool:
     assert sorted(row for members in classes for row in members) == list(range(len(rows)))
     assert all(map(may_be, classes))
     assert sum(map(cost, classes)) == best
-    assert partition.facts == {"optimal": True, "loss_at_least": pytest.approx(float(best) / len(rows), abs=1e-11)}
+    least = pytest.approx(float(best) / len(rows), abs=1e-11)
+    assert partition.facts == {"optimal": True, "loss_at_least": least, "proved_by": PROVED_BY}
     return partition.n_classes > 1
 
 
@@ -506,9 +507,10 @@ def test_stops_at_any_report() -> None:
         loss, at_least = table.loss(partition.labels), partition.facts["loss_at_least"]
         assert at_least <= best + 1e-12 <= loss + 2e-12
         if partition.facts["optimal"]:
-            assert partition.facts == {"optimal": True, "loss_at_least": pytest.approx(best)}
+            assert partition.facts == {"optimal": True, "loss_at_least": pytest.approx(best), "proved_by": PROVED_BY}
         else:
-            assert partition.facts == {"stopped_early": True, "optimal": False, "loss_at_least": at_least}
+            known = {"optimal": False, "loss_at_least": at_least, "proved_by": PROVED_BY}
+            assert partition.facts == {"stopped_early": True, **known}
             n_early += 1
     assert 5 < n_early < 60
 
@@ -528,7 +530,8 @@ def test_a_start_as_good_comes_back() -> None:
     other = Partition(found.labels.max() - found.labels, facts={"own": 1})
     again = run(Exact(), table, requirement, other)
     assert (again.labels == other.labels).all()
-    assert again.facts == {"own": 1, "optimal": True, "loss_at_least": pytest.approx(table.loss(found.labels))}
+    proved = {"optimal": True, "loss_at_least": pytest.approx(table.loss(found.labels)), "proved_by": PROVED_BY}
+    assert again.facts == {"own": 1, **proved}
     for start in (Partition(np.zeros(10, np.int64)), Partition(np.arange(10))):
         assert table.loss(run(Exact(), table, requirement, start).labels) == table.loss(found.labels)
 
@@ -566,14 +569,15 @@ def test_too_many_choices_of_values_are_refused(monkeypatch: pytest.MonkeyPatch)
         run(Exact(), *prepare(frame, schema))
 
 
-def test_the_certificate_tells_what_is_proven() -> None:
+def test_the_record_tells_what_is_proven_and_the_certificate_does_not() -> None:
     frame, schema = census(10, seed=10)
     keys = schema.as_dict() | {"k": 2}
     release = tclose.anonymize(frame, Schema.from_dict(keys), method="exact")
-    told = release.certificate.as_dict()["method"]
+    told = release.record.as_dict()["facts"]
     assert told["optimal"] is True
-    assert told["loss_at_least"] == pytest.approx(release.loss)
+    assert told["loss_at_least"] == pytest.approx(release.loss) == release.record.as_dict()["loss"]
+    assert told["proved_by"] == PROVED_BY
+    assert set(release.certificate["method"]) == {"name", "parameters"}
     keys["quasi"]["age"] = {"kind": "numeric", "publish": "mean"}
-    told = tclose.anonymize(frame, Schema.from_dict(keys), method="exact").certificate.as_dict()["method"]
+    told = tclose.anonymize(frame, Schema.from_dict(keys), method="exact").facts
     assert told["optimal"] is True
-    assert "loss_at_least" not in told

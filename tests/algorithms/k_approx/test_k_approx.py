@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import tclose
-from tclose.algorithms.k_approx.k_approx import KApprox
+from tclose.algorithms.k_approx.k_approx import PROVED_BY, KApprox
 from tclose.errors import InfeasibleError, SchemaError
 from tclose.schema.schema import Schema
 from tclose.table.partition import Partition
@@ -119,7 +119,7 @@ def test_a_better_start_comes_back() -> None:
     found = run(KApprox(), table, asked(table, 2), start)
     assert cost(rows, run(KApprox(), table, asked(table, 2))) == 8
     assert np.array_equal(found.labels, start.labels)
-    assert found.facts == {"cost_within": 2, "loss_at_least": 0.5, "optimal": True}
+    assert found.facts == {"cost_within": 2, "loss_at_least": 0.5, "proved_by": PROVED_BY, "optimal": True}
     assert cost(rows, run(KApprox(cut=True), table, asked(table, 2))) == 4
 
 
@@ -135,4 +135,4 @@ def test_what_it_cannot_promise_is_refused() -> None:
     kept = Schema.from_dict({"k": 2, "recode": "suppress", "quasi": quasi, "keep": ["ill"], "keep_unchecked": True})
     release = tclose.anonymize(frame, kept, method="k-approx")
     assert release.measured.k == 2
-    assert release.certificate.as_dict()["method"]["cost_within"] == 5  # each digit is one
+    assert release.facts["cost_within"] == 5  # each digit is one

@@ -23,7 +23,7 @@ from tclose.algorithms.milp import patterns, solver
 from tclose.algorithms.milp.branch_and_bound import Problem
 from tclose.algorithms.milp.cuts import Separator, hull, largest_share
 from tclose.algorithms.milp.incumbent import Incumbent, joined, placed, rounded, spread
-from tclose.algorithms.milp.milp import Milp, problem_of, types_of
+from tclose.algorithms.milp.milp import PROVED_BY, Milp, problem_of, types_of
 from tclose.algorithms.milp.patterns import Patterns
 from tclose.algorithms.milp.program import Program
 from tclose.algorithms.milp.rounding import Rounder
@@ -138,7 +138,7 @@ def check_optimal(case: Case) -> None:
     assert found.facts["loss_at_least"] * cells <= least + 1e-9
     assert not any(spec == "stopped_early" for spec in found.facts)
     assert stars == least
-    assert found.facts == {"optimal": True, "loss_at_least": least / cells}
+    assert found.facts == {"optimal": True, "loss_at_least": least / cells, "proved_by": PROVED_BY}
 
 
 @for_seeds(200, at_a_time=50)
@@ -353,7 +353,7 @@ def test_without_time_to_set_up_a_quick_method_answers() -> None:
         found = run(Milp(), table, requirement)
     assert requirement.holds_in_all(table, found.labels)
     assert found.n_classes > 1
-    assert found.facts == {"optimal": False, "loss_at_least": 0.0, "stopped_early": True}
+    assert found.facts == {"optimal": False, "loss_at_least": 0.0, "proved_by": PROVED_BY, "stopped_early": True}
 
 
 def adult_like(n: int = 400, t: float = 0.2, k: int = 3, seed: int = 1) -> tuple[EncodedTable, Requirement]:
@@ -375,7 +375,7 @@ def adult_like(n: int = 400, t: float = 0.2, k: int = 3, seed: int = 1) -> tuple
 def test_without_time_the_best_known_comes_back() -> None:
     table, requirement = adult_like()
     found = Milp(seconds=0).partition(table, requirement, rng=np.random.default_rng(0), control=Control())
-    assert found.facts == {"optimal": False, "loss_at_least": 0.0, "stopped_early": True}
+    assert found.facts == {"optimal": False, "loss_at_least": 0.0, "proved_by": PROVED_BY, "stopped_early": True}
     assert found.n_classes == 1
     start = run(tclose.algorithms.find("mondrian"), table, requirement)
     again = Milp(seconds=0).partition(table, requirement, rng=np.random.default_rng(0), control=Control(), start=start)
@@ -554,7 +554,7 @@ def test_table_1_of_the_paper(t: str, k: int, stars: int) -> None:
     table, requirement = table_1(t, k)
     found = run(Milp(), table, requirement)
     assert table.hidden_cells(found.labels) == stars
-    assert found.facts == {"optimal": True, "loss_at_least": stars / 80}
+    assert found.facts == {"optimal": True, "loss_at_least": stars / 80, "proved_by": PROVED_BY}
 
 
 @pytest.mark.slow

@@ -13,7 +13,14 @@ import pytest
 import tclose
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.two_diversity.two_diversity import MOST_ROWS, TwoDiversity
+from tclose.algorithms.two_diversity import matching
+from tclose.algorithms.two_diversity.two_diversity import (
+    ALONE,
+    BY_DUALITY,
+    BY_SOLVER,
+    MOST_ROWS,
+    TwoDiversity,
+)
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError
 from tclose.schema.schema import Schema
 from tclose.table.encode import encode
@@ -89,7 +96,7 @@ def test_k_1_and_nothing_sensitive_leaves_every_row_alone() -> None:
     table = flat_table([(0, 1), (0, 2), (1, 2)])
     found = run(TwoDiversity(), table, asked(table, 1))
     assert found.labels.tolist() == [0, 1, 2]
-    assert found.facts == {"optimal": True, "loss_at_least": 0.0}
+    assert found.facts == {"optimal": True, "loss_at_least": 0.0, "proved_by": ALONE}
 
 
 def test_a_table_that_is_not_diverse() -> None:
@@ -131,3 +138,19 @@ def test_a_start_that_is_as_good_comes_back() -> None:
     assert np.array_equal(found.labels, start.labels)
     assert found.facts == best.facts
     assert not np.array_equal(run(TwoDiversity(), table, requirement, Partition(PRINTED)).labels, PRINTED)
+
+
+def test_what_the_proof_rests_on_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without inequalities over odd sets shares are not always whole; then the solver's integer program is believed."""
+    table = encode(read(pl.DataFrame(TABLE)), schema())
+    found = run(TwoDiversity(), table, Requirement.of(schema(), table))
+    assert found.facts["proved_by"] == BY_DUALITY
+    monkeypatch.setattr(matching, "violated_sets", lambda *_given: [])
+    told = set()
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        table = flat_table([tuple(row) for row in rng.integers(0, 3, (9, 4)).tolist()])
+        found = run(TwoDiversity(), table, asked(table, 2))
+        assert found.facts["optimal"]
+        told.add(found.facts["proved_by"])
+    assert told == {BY_DUALITY, BY_SOLVER}

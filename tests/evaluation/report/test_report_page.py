@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import tclose
+from tclose.evaluation.report.public_report import public_report_html
 from tclose.evaluation.report.report_page import degrees, report_html
 from tclose.evaluation.report.report_values import by_tenths, distributions
 from tclose.evaluation.utility.utility import beside
@@ -87,18 +88,18 @@ def test_nine_rows_are_too_few_and_ten_are_named() -> None:
         {"k": 3, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"ill": {"distance": "equal", "t": 0.5}}}
     )
     release = quietly(frame, schema, seed=1)
-    (found,) = distributions(release, beside(frame, release))
+    (found,) = distributions(schema, release.measured)
     assert found.names == ("flu", "tenrows", "other values (1)")
     assert found.whole == pytest.approx((181 / 200, 10 / 200, 9 / 200))
     stricter = quietly(frame, Schema.from_dict({**schema.as_dict(), "k": 11}), seed=1)
-    (found,) = distributions(stricter, beside(frame, stricter))
+    (found,) = distributions(stricter.schema, stricter.measured)
     assert found.names == ("flu", "other values (2)")
 
 
 def test_the_farthest_classes_are_shown_as_they_are() -> None:
     frame, schema = small_table()
     release = quietly(frame, schema, seed=1)
-    found = {each.column: each for each in distributions(release, beside(frame, release))}["ill"]
+    found = {each.column: each for each in distributions(schema, release.measured)}["ill"]
     aligned = release.aligned().with_columns(each=pl.Series(release.classes))
     whole = dict(aligned["ill"].value_counts(normalize=True).iter_rows())
     distances = sorted(
@@ -157,22 +158,28 @@ def test_what_was_asked_stands_beside_what_was_reached() -> None:
     assert all(name.replace("'", "&#x27;") in page for name in rows)
 
 
-def test_a_loss_that_is_not_certified_is_not_told() -> None:
+def test_means_have_no_loss_that_may_be_given_away() -> None:
     rng = np.random.default_rng(2)
     frame = pl.DataFrame({"age": rng.integers(0, 60, 120), "ill": rng.choice(["a", "b"], 120)})
     keys = {"k": 3, "quasi": {"age": {"kind": "numeric", "publish": "mean"}}, "sensitive": {"ill": {"distance": "equal", "t": 0.4}}}  # fmt: skip  # noqa: E501
     release = quietly(frame, Schema.from_dict(keys), seed=1)
-    page = report_html(frame, release, queries=20)
-    assert "not told" in page
-    assert "How far each column" not in page
-    assert f"{release.loss:.3f}" not in page
-    assert "not told" in release._repr_html_()
+    public = public_report_html(release.table, release.schema, certificate=release.certificate)
+    for page in (public, release._repr_html_()):
+        assert "<b>none</b>" in page
+        assert f"{release.loss:.3f}" not in page
+    assert "How far each column" not in public
+    assert "Published as the mean" in public
+    assert f"{release.loss:.3f}" in report_html(frame, release, queries=20)
 
 
 def test_a_table_without_sensitive_attributes_has_a_report_too() -> None:
     frame = pl.DataFrame({"age": np.arange(40)})
     release = quietly(frame, Schema.from_dict({"k": 4, "quasi": {"age": {"kind": "numeric"}}}), seed=1)
-    assert "sensitive attribute is distributed" not in report_html(frame, release, queries=0)
+    pages = (
+        report_html(frame, release, queries=0),
+        public_report_html(release.table, release.schema, certificate=release.certificate),
+    )
+    assert all("the farthest" not in page and "Sensitive values" not in page for page in pages)
 
 
 def test_names_cannot_break_out_of_the_page() -> None:

@@ -42,12 +42,13 @@ WITHIN = 0.25  # the same of an integer program where they are: with what the li
 
 
 class Matching(NamedTuple):
-    """A division, a cost (without the lines) that none is below, and how it ended."""
+    """A division, a cost (without the lines) that none is below, how it ended, and whether a solver is believed."""
 
     groups: Groups
     bound: float
     optimal: bool
     stopped: bool
+    trusts_solver: bool
 
 
 @dataclass(eq=False)
@@ -113,6 +114,7 @@ class MatchingSearch:
         self.best = divide(costs.pairs, costs.codes, np.arange(self.n))
         self.least = costs.in_all(self.best)
         self.bound = 0.0
+        self.trusts_solver = False
         self.program = MatchingProgram(self.n, control)
         self._add(self.best)
         near = np.argsort(costs.pairs, axis=1, kind="stable")[:, :NEAREST]
@@ -191,7 +193,9 @@ class MatchingSearch:
         room, above = self.least - worth, self.least
         self._add(gaps.pairs_below(room)[0])
         self._add(gaps.triples_below(room)[0])
-        self.bound = max(self.bound, min(self._finish_once(margin), above))
+        answer = min(self._finish_once(margin), above)
+        self.trusts_solver = not self.is_closed  # what duality has not proved by now rests on the solver's word
+        self.bound = max(self.bound, answer)
 
     def _finish_once(self, margin: float) -> float:
         groups, bound = self.program.solve_whole(margin)
@@ -221,4 +225,5 @@ def match(costs: GroupCosts, control: Control) -> Matching:
                 search.finish()
             break
     closed = search.is_closed
-    return Matching(search.best, search.costs.whole_part(search.bound), closed, control.stop and not closed)
+    bound = search.costs.whole_part(search.bound)
+    return Matching(search.best, bound, closed, control.stop and not closed, search.trusts_solver)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,12 @@ from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
 
 MOST_ROWS = 1000
+ALONE = "every row by itself, in which none loses more"
+BY_DUALITY = (
+    "weak duality: what rows and odd sets are worth, as HiGHS proposes it, checked against all groups in floats with a "
+    "margin"
+)
+BY_SOLVER = "the word of HiGHS, whose integer program over the groups that can still matter was needed"
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class TwoDiversity:
     less, and `loss_at_least` is what none is below: exactly where the losses of all spans are
     multiples of a common unit, as under suppression; else to within 1e-7 of a lost row in all
     (`tests/algorithms/two_diversity`). The proof is in floats, with a margin: it trusts no more of the solver than
-    the worths it proposes, unless the integer program was needed.
+    the worths it proposes, unless the integer program was needed. The fact `proved_by` says which.
 
     Cost
     ----
@@ -63,7 +69,7 @@ class TwoDiversity:
     >>> schema = {"k": 2, "quasi": {"age": {"kind": "numeric"}}}
     >>> schema["sensitive"] = {"ill": {"distance": "equal", "l": {"frequency": 2}}}
     >>> release = tclose.anonymize(frame, tclose.Schema.from_dict(schema), method="two-diversity")
-    >>> sorted(release.table["age"].unique()), release.certificate.as_dict()["method"]["optimal"]
+    >>> sorted(release.table["age"].unique()), release.facts["optimal"]
     (['[20, 21]', '[40, 43]'], True)
     """
 
@@ -103,7 +109,7 @@ class TwoDiversity:
         n = len(table)
         if requirement.k == 1 and not requirement.attributes:
             alone = np.arange(n)
-            return Partition(alone, facts={"optimal": True, "loss_at_least": table.loss(alone)})
+            return Partition(alone, facts={"optimal": True, "loss_at_least": table.loss(alone), "proved_by": ALONE})
         if n > MOST_ROWS:
             raise SizeError(
                 f"'{self.name}' takes at most {MOST_ROWS} rows, and the table has {n}. Use 'tight', which takes any "
@@ -115,6 +121,7 @@ class TwoDiversity:
         labels = labels_of(matching.groups, n)
         loss = table.loss(labels)
         least = min(matching.bound / costs.units / n, loss)
-        facts = {"optimal": matching.optimal, "loss_at_least": least}
+        proved_by = BY_SOLVER if matching.trusts_solver else BY_DUALITY
+        facts: dict[str, Any] = {"optimal": matching.optimal, "loss_at_least": least, "proved_by": proved_by}
         facts |= {"stopped_early": True} if matching.stopped else {}
         return Partition(labels, facts=facts)

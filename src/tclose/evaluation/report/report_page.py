@@ -1,12 +1,12 @@
-"""The report of a release: what was asked and reached, what attackers and analysts can do, what is not promised.
+"""The private report of a release: what attackers could do before and can do now, and what analysts lose.
 
-It may be given along with the release. It holds what follows from the released file, from the certificate, and
-shares of the original; no row, no row number, no seed, and no value that few rows have.
+It depends on the original, and is for whoever releases. It holds no row, no row number, no seed, and no value that few
+rows have. The report that may be given away is in `public_report`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -14,51 +14,47 @@ from numpy.typing import NDArray
 
 from tclose.errors import TableError
 from tclose.evaluation.attacks.attack import AttackResults, Attacks, attack
-from tclose.evaluation.report.report_values import WORST, Distribution, distributions
+from tclose.evaluation.report.report_words import (
+    add_degrees,
+    add_distributions,
+    add_limits,
+    add_opening,
+    add_promise,
+    add_sizes,
+    add_tiles,
+    quoted,
+    share_words,
+    summary,
+    title_of,
+)
 from tclose.evaluation.utility.loss import loss_by_column
 from tclose.evaluation.utility.queries import query_error
 from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.evaluation.utility.utility import beside
-from tclose.pages.card import ASKED, promise_rows
-from tclose.pages.charts import (
-    Axis,
-    Bar,
-    Beside,
-    bars,
-    bars_beside,
-    bars_height,
-    beside_height,
-    nice_ticks,
-    shares,
-    shares_height,
-)
 from tclose.pages.page import Page
-from tclose.pages.svg import Drawing
-from tclose.release.certificate import LIMITS
+from tclose.release.certificate import Certificate
 from tclose.release.release import Release
 from tclose.table.arguments import check_order
 from tclose.table.source import read
 
-WIDTH = 940.0
 QUERIES = 1000
-DEGREES = ("kept", "up to a quarter of its range", "more", "hidden")
-NOT_PROTECTED = (
-    "It trusts the schema. A column that is called sensitive or kept is released as it is; if people can be "
-    "found by it, it should have been a quasi-identifier.",
-    "It knows nothing of what an attacker knows besides the quasi-identifiers: who knows that a neighbour does not "
-    "have one illness learns more than the rest of us from the others of the class.",
-    "It takes near values for nearly the same, where the distance of an attribute does: t bounds how far beliefs "
-    "move, not how much every single one rises.",
-    "It looks at one class at a time. A learner that looks at all of them guesses better; how much better is "
-    "measured above, for one kind of learner, and another may be better still.",
-    "It does not hide how it was made: who knows the method may run it on guesses, and rule some of them out.",
-    "It looks at one release. Another table about the same people, or a later release of this one, may undo it.",
-    "If one person has several rows, k rows are fewer than k persons.",
+PRIVATE = (
+    "Keep this report to yourself: it compares the release with the original table, so parts of it depend on what the "
+    "release hides. The report that may be given away is another one (--report, tclose.public_report_html)."
 )
 
 
-def report_html(df: Any, release: Release, *, queries: int = QUERIES) -> str:
-    """The report of a release as one page of HTML that opens offline and prints well.
+def report_html(
+    df: Any,
+    release: Release,
+    *,
+    queries: int = QUERIES,
+    certificate: Certificate | None = None,
+    day: date | None = None,
+) -> str:
+    """The private report of a release as one page of HTML that opens offline and prints well.
+
+    It depends on the original table: keep it. `public_report_html` makes the one that may be given away.
 
     Parameters
     ----------
@@ -68,83 +64,80 @@ def report_html(df: Any, release: Release, *, queries: int = QUERIES) -> str:
         What `anonymize` gave.
     queries
         COUNT queries to ask of both; 0 for none.
+    certificate
+        What `release.write` gave, so that the report names the file and its digest.
+    day
+        The day that the report bears; today if None.
 
     Examples
     --------
     >>> import tclose
     >>> frame, schema = tclose.datasets.census(500, seed=1)
     >>> release = tclose.anonymize(frame, schema, method="mondrian", seed=1)
-    >>> "What was asked" in tclose.report_html(frame, release, queries=100)
+    >>> "Keep this report to yourself" in tclose.report_html(frame, release, queries=100)
     True
     """
     check_order(df, release, "report_html", "release")
     if not isinstance(release, Release):
         raise TableError(f"report_html takes the table and its release: (df, release), not a {type(release).__name__}.")
-    return report_page(df, release, queries).html()
+    return report_page(df, release, queries, certificate, day).html()
 
 
-def report_page(df: Any, release: Release, queries: int = QUERIES) -> Page:
+def report_page(
+    df: Any, release: Release, queries: int = QUERIES, certificate: Certificate | None = None, day: date | None = None
+) -> Page:
     """The same as a page."""
-    schema, certificate = release.schema, release.certificate
+    schema, measured = release.schema, release.measured
+    fields = (certificate or release.certificate).fields
     source = read(df, schema.delimiter, schema.encoding)
     found = attack(source, release)
     both = beside(source, release)
     assert found.after is not None
-    page = Page("Report of a release")
-    page.text(_summary(release, found), "lead")
-    told = "not told" if certificate["loss"] is None else f"{certificate['loss']:.3f}"
-    page.tiles(
-        [
-            (f"{release.measured.rows:,}", "rows"),
-            (f"{release.measured.classes:,}", "classes"),
-            (str(release.measured.k), f"rows of the smallest class; asked {schema.k}"),
-            (told, "loss: 0 is nothing, 1 is everything"),
-        ]
-    )
-    _promise(page, release)
+    page = Page(title_of(schema, "Private report of a release"))
+    add_opening(page, schema, measured, fields, PRIVATE, day)
+    page.text(f"{summary(schema, measured)} {_before(found)}")
+    add_tiles(page, schema, measured, release.loss, "loss, measured on the original")
+    add_promise(page, schema, measured, fields)
+    if told := run_words(release.facts):
+        page.points(told)
+    if release.binding is not None:
+        page.heading("What binds")
+        page.points(release.binding.sentences())
     _risks(page, found.before, found.after)
-    _distributions(page, release, both)
-    _generalized(page, release, both, queries)
-    _sizes(page, release)
-    page.heading("What is not promised")
-    page.text(LIMITS)
-    page.points(NOT_PROTECTED)
+    add_distributions(page, schema, measured)
+    _generalized(page, both, queries)
+    add_sizes(page, schema, measured)
+    add_limits(page, schema)
     return page
 
 
-def _summary(release: Release, found: Attacks) -> str:
+def _before(found: Attacks) -> str:
     assert found.after is not None
-    measured, before = release.measured, found.before.linkage
-    loss = release.certificate["loss"]
-    lost = "" if loss is None else f" Of what the quasi-identifiers told, {loss:.0%} is lost (general loss metric)."
-    close = ", and every sensitive attribute is distributed nearly as in the whole table" if measured.t else ""
+    old, new = found.before.linkage.unique, found.after.linkage.unique
     return (
-        f"The release keeps what was asked: in every class at least {measured.k} rows look the same{close}. Before, "
-        f"{_share(before.unique)} of the rows were alone with their quasi-identifiers; now "
-        f"{_none(found.after.linkage.unique)}.{lost}"
+        f"In the original, {share_words(old)} of the rows were alone with their quasi-identifiers; with the released "
+        f"ones, {share_words(new)} are."
     )
 
 
-def _promise(page: Page, release: Release) -> None:
-    page.heading("What was asked, and what was reached")
-    certificate = release.certificate
-    page.table(ASKED, promise_rows(certificate.fields), words=True)
-    method = certificate["method"]
-    options = ", ".join(f"{name} = {value}" for name, value in method["parameters"].items())
-    early = (
-        " It was stopped before it was done, which costs loss and no privacy." if method.get("stopped_early") else ""
-    )
-    page.text(
-        "All of it was decided exactly, by code that shares nothing with the method and looks at the released values "
-        f"alone. Method: {method['name']}{f' ({options})' if options else ''}.{early} Recoding: "
-        f"{certificate['recode']}. Unit: {certificate['unit']}.",
-        "soft",
-    )
-    binned = [name for name, column in certificate["columns"].items() if "guarantee" in column]
-    if binned:
-        page.text(f"For {_quoted(binned)} the promise is on bins of values, not on values inside one.", "soft")
-    if "keep" in certificate.fields:
-        page.text(f"Kept as they are: {_quoted(release.schema.keep)}. {certificate['keep'].capitalize()}.", "soft")
+def run_words(facts: dict[str, Any]) -> list[str]:
+    """What a method says of its run, as sentences.
+
+    Examples
+    --------
+    >>> run_words({"optimal": True, "proved_by": "an exhaustive search"})
+    ['No partition that meets the requirement loses less: proved by an exhaustive search.']
+    """
+    told = []
+    if facts.get("stopped_early"):
+        told.append("The method was stopped before it was done, which costs loss and no privacy.")
+    if facts.get("optimal"):
+        told.append(
+            f"No partition that meets the requirement loses less: proved by {facts.get('proved_by', 'the method')}."
+        )
+    elif "loss_at_least" in facts:
+        told.append(f"Every partition that meets the requirement loses at least {facts['loss_at_least']:.6g}.")
+    return told
 
 
 def _risks(page: Page, before: AttackResults, after: AttackResults) -> None:
@@ -152,20 +145,31 @@ def _risks(page: Page, before: AttackResults, after: AttackResults) -> None:
     page.points(_sentences(before, after))
     old, new = before.reidentification, after.reidentification
     rows = [
-        ("rows that are alone in their class", _share(before.linkage.unique), _share(after.linkage.unique)),
-        ("rows in classes smaller than k", _share(before.linkage.small), _share(after.linkage.small)),
-        ("largest chance of finding a person's row", _share(old.prosecutor.largest), _share(new.prosecutor.largest)),
-        ("rows found by guessing for everyone", _share(old.marketer), _share(new.marketer)),
+        ("rows that are alone in their class", share_words(before.linkage.unique), share_words(after.linkage.unique)),
+        ("rows in classes smaller than k", share_words(before.linkage.small), share_words(after.linkage.small)),
+        (
+            "largest chance of finding a person's row",
+            share_words(old.prosecutor.largest),
+            share_words(new.prosecutor.largest),
+        ),
+        ("share of rows re-identified by guessing", share_words(old.marketer), share_words(new.marketer)),
     ]
     page.table(("", "before", "after"), rows)
     if not after.skewness:
         return
     page.text("By sensitive attribute, before and after:")
-    header = ("", "largest rise of a belief", "rows in classes of one value", "of one sort of values", "guessed right*")
+    header = (
+        "",
+        "largest rise of a belief",
+        "rows in classes of one value",
+        "whose values are all similar",
+        "guessed right*",
+    )
     page.table(header, [_of_attribute(name, before, after) for name in after.skewness])
     page.text(
         "* By a learner that takes all classes together and may know everyone's quasi-identifiers (deFinetti attack); "
-        "in brackets, by whoever always says the most frequent value. Many values are guessed by stretches of them.",
+        "in brackets, by whoever always guesses the most frequent value. Of an attribute with many values, ranges are "
+        "guessed.",
         "soft",
     )
 
@@ -177,9 +181,9 @@ def _of_attribute(name: str, before: AttackResults, after: AttackResults) -> tup
     return (
         name,
         f"{100 * old.worst_rise:.1f} → {_points(new.worst_rise)}",
-        f"{_share(old.certain)} → {_share(new.certain)}",
-        f"{_share(alike[0])} → {_share(alike[1])}",
-        f"{_share(right[0])} → {_share(right[1])} ({_share(blind)})",
+        f"{share_words(old.certain)} → {share_words(new.certain)}",
+        f"{share_words(alike[0])} → {share_words(alike[1])}",
+        f"{share_words(right[0])} → {share_words(right[1])} ({share_words(blind)})",
     )
 
 
@@ -187,8 +191,9 @@ def _sentences(before: AttackResults, after: AttackResults) -> list[str]:
     """What the numbers mean to a person in the table."""
     old, new = before.reidentification.prosecutor, after.reidentification.prosecutor
     told = [
-        f"Who knows a person's quasi-identifiers finds the person's row with a chance of {_share(new.largest)} at "
-        f"most, and of {_share(new.average)} on average; before, {_share(old.largest)} and {_share(old.average)}."
+        f"Whoever knows a person's quasi-identifiers finds the person's row with a chance of "
+        f"{share_words(new.largest)} at most, and of {share_words(new.average)} on average; before, "
+        f"{share_words(old.largest)} and {share_words(old.average)}."
     ]
     if not after.skewness:
         return told
@@ -208,47 +213,18 @@ def _sentences(before: AttackResults, after: AttackResults) -> list[str]:
     )
     alike = [name for name, found in after.similarity.items() if found.of_table]
     if alike:
-        told.append(f"The whole table already has one sort of values of {_quoted(alike)}, which no release can hide.")
+        told.append(
+            f"In the whole table the values of {quoted(alike)} are already all similar, which no release can hide."
+        )
     return told
 
 
-def _distributions(page: Page, release: Release, both: ReadBack) -> None:
-    found = list(distributions(release, both))
-    if not found:
-        return
-    page.heading("Sensitive values: the whole table and the farthest classes")
-    page.text(f"For each attribute the {WORST} classes that are farthest from the whole table.")
-    for each in found:
-        _distribution(page, each)
-
-
-def _distribution(page: Page, found: Distribution) -> None:
-    most = max(max(found.whole), *(max(share) for _, _, share in found.classes))
-    groups = [f"{size:,} rows at distance {distance:.3f}" for size, distance, _ in found.classes]
-    by_class = [class_shares for _, _, class_shares in found.classes]
-    entries = [
-        Beside(name, 100 * found.whole[place], [100 * each[place] for each in by_class])
-        for place, name in enumerate(found.names)
-    ]
-    drawing = Drawing(WIDTH, beside_height(len(groups), len(entries)))
-    bars_beside(drawing, Axis(f"{found.column}: percent of rows", nice_ticks(0.0, 100 * most, 6)), groups, entries)
-    page.figure(drawing.svg(f"{found.column} in the whole table and in the farthest classes", inside=True), found.note)
-
-
-def _generalized(page: Page, release: Release, both: ReadBack, queries: int) -> None:
-    if release.certificate["loss"] is None:  # it would depend on ends that are not released
-        return
+def _generalized(page: Page, both: ReadBack, queries: int) -> None:
     page.heading("What was generalized, and how far")
     losses = loss_by_column(both)
     entries = [(column, [float(share) for share in degrees(both, column)]) for column in losses]
-    drawing = Drawing(WIDTH, shares_height(len(entries)))
-    shares(drawing, DEGREES, entries)
-    page.figure(
-        drawing.svg("How far each column was generalized, by share of rows", inside=True),
-        "By share of rows: how much of the column's range, or of the leaves of its hierarchy, a released value covers.",
-    )
-    rows = [(column, f"{losses[column]:.3f}", *(_share(share) for share in lengths)) for column, lengths in entries]
-    page.table(("column", "loss", *DEGREES), rows)
+    what = "By share of rows: how much of the column's range, or of the leaves of its hierarchy, a class covers."
+    add_degrees(page, entries, losses, what)
     asked = query_error(both, queries) if queries else None
     if asked is not None and asked.answered:
         page.text(
@@ -270,44 +246,10 @@ def degrees(both: ReadBack, column: str) -> NDArray[np.float64]:
     return counted
 
 
-def _sizes(page: Page, release: Release) -> None:
-    page.heading("Sizes of classes")
-    sizes, k = release.measured.grouping.sizes, release.schema.k
-    entries, low = [], k
-    while 2 * low <= int(sizes.min()):
-        low *= 2
-    while low <= int(sizes.max()):
-        high = 2 * low
-        inside = (sizes >= low) & (sizes < high)
-        share = float(sizes[inside].sum() / sizes.sum())
-        name = _rows(low) if high == low + 1 else f"{low:,} to {_rows(high - 1)}"
-        entries.append(Bar(name, 100 * share, f"{share:.1%}, in {int(inside.sum()):,} classes"))
-        low = high
-    drawing = Drawing(WIDTH, bars_height(len(entries)))
-    bars(drawing, Axis("percent of all rows", nice_ticks(0.0, max(entry.value for entry in entries), 5)), entries)
-    page.figure(drawing.svg("Rows by the size of their class", inside=True), "Rows by the size of their class.")
-
-
-def _rows(number: int) -> str:
-    return "1 row" if number == 1 else f"{number:,} rows"
-
-
 def _learned(found: AttackResults, name: str) -> float:
     guesses = found.definetti[name]
     return max(guesses.right, guesses.right_with_rows)
 
 
-def _share(share: float) -> str:
-    return f"{share:.1%}" if share == 0 or share >= 0.001 else "below 0.1%"
-
-
-def _none(share: float) -> str:
-    return "none is" if share == 0 else f"{_share(share)} are"
-
-
 def _points(share: float) -> str:
     return f"{100 * share:.1f} points"
-
-
-def _quoted(names: Sequence[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.evaluation.utility.reading_back import ReadBack
-from tclose.release.release import Release
 from tclose.schema.columns import Sensitive
+from tclose.schema.schema import Schema
+from tclose.verification.measure_release import Measured
 
 WORST = 3
 MOST_NAMES = 12
@@ -45,33 +45,24 @@ class Distribution:
     note: str
 
 
-def distributions(release: Release, both: ReadBack) -> Iterator[Distribution]:
-    """One for each sensitive attribute."""
-    measured, labels, sizes = release.measured, release.measured.grouping.labels, release.measured.grouping.sizes
-    for sensitive, codes in zip(release.schema.sensitive, both.codes, strict=True):
-        least = max(release.schema.k, FEW)
+def distributions(schema: Schema, measured: Measured) -> Iterator[Distribution]:
+    """One for each sensitive attribute, from the released values."""
+    labels, sizes = measured.grouping.labels, measured.grouping.sizes
+    for sensitive in schema.sensitive:
+        codes = measured.codes(sensitive.column)
+        least = max(schema.k, FEW)
         by_name = not sensitive.is_measured and len(np.unique(codes)) <= MOST_NAMES
         if by_name or sensitive.distance not in ("ordered", "numeric"):
-            groups, names, note = _by_name(both, sensitive, codes, least)
+            groups, names, note = _by_name(measured.column(sensitive.column), sensitive, codes, least)
         else:
             groups, names = by_tenths(codes)
             note = f"The values of '{sensitive.column}' in tenths of the table, from the lowest to the highest."
         distances = measured.distances(sensitive.column).floats
-        farthest = np.lexsort((sizes, -distances))[:WORST]
-        yield Distribution(
-            sensitive.column,
-            names,
-            _shares(groups, len(names)),
-            tuple(
-                (
-                    int(sizes[each]),
-                    float(distances[each]),
-                    _shares(groups[labels == each], len(names)),
-                )
-                for each in farthest.tolist()
-            ),
-            note,
+        farthest = np.lexsort((sizes, -distances))[:WORST].tolist()
+        in_classes = (
+            (int(sizes[each]), float(distances[each]), _shares(groups[labels == each], len(names))) for each in farthest
         )
+        yield Distribution(sensitive.column, names, _shares(groups, len(names)), tuple(in_classes), note)
 
 
 def by_tenths(codes: NDArray[np.int32]) -> tuple[Integers, tuple[str, ...]]:
@@ -91,15 +82,16 @@ def by_tenths(codes: NDArray[np.int32]) -> tuple[Integers, tuple[str, ...]]:
 
 
 def _by_name(
-    both: ReadBack, sensitive: Sensitive, codes: NDArray[np.int32], least: int
+    column: pl.Series, sensitive: Sensitive, codes: NDArray[np.int32], least: int
 ) -> tuple[Integers, tuple[str, ...], str]:
     """Values that enough rows have, in their order or the most frequent first; all others together."""
     present, first, counts = np.unique(codes, return_index=True, return_counts=True)
-    order = np.arange(len(present)) if sensitive.distance == "ordered" else np.argsort(-counts, kind="stable")
-    chosen = [place for place in order.tolist() if counts[place] >= least][:MOST_NAMES]
-    column = both.source.column(sensitive.column).cast(pl.String)
-    texts = column.gather(first).to_list()
-    names = ["missing" if texts[place] is None else str(texts[place]) for place in chosen]
+    texts = ["missing" if text is None else str(text) for text in column.gather(first).cast(pl.String).to_list()]
+    order = list(range(len(present)))
+    if sensitive.distance != "ordered":
+        order.sort(key=lambda place: (-counts[place], texts[place]))
+    chosen = [place for place in order if counts[place] >= least][:MOST_NAMES]
+    names = [texts[place] for place in chosen]
     group_of = np.full(int(present.max()) + 1, len(chosen), np.int64)
     group_of[present[chosen]] = np.arange(len(chosen))
     others = len(present) - len(chosen)

@@ -1,0 +1,47 @@
+"""What `tclose anonymize` tells of a release: its reports as files, and the rest as JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tclose.cli.options import page_bytes
+from tclose.release.atomic import PRIVATE, write_whole
+from tclose.release.certificate import Certificate, certificate_path, kept_words
+from tclose.release.release import Release, Written
+
+
+def write_reports(
+    data: Path, release: Release, certificate: Certificate, output: Path, public: Path | None, private: Path | None
+) -> None:
+    """Write the report that may be given away, from the written file, and the private one, for its owner alone.
+
+    The caller holds the locks of both.
+    """
+    if public is not None:
+        from tclose.evaluation.report.public_report import public_report_html
+
+        write_whole(public, page_bytes(public_report_html(output, release.schema), public), alone=True)
+    if private is not None:
+        from tclose.evaluation.report.report_page import report_html
+
+        page = page_bytes(report_html(data, release, certificate=certificate), private)
+        write_whole(private, page, PRIVATE, alone=True)
+
+
+def released_as_dict(release: Release, written: Written, output: Path, **pages: Path | None) -> dict[str, Any]:
+    """What `--json` prints: what was reached, the loss measured on the original, and where everything is."""
+    schema = release.schema
+    told: dict[str, Any] = {}
+    if schema.keep and schema.keep_unchecked:
+        told["warning"] = f"kept columns {kept_words(schema, release.measured)}"
+    told |= {
+        **release.measured.as_dict(), "loss": release.loss, "method": release.record.method,
+        "facts": release.facts, "seed": release.record.seed, "seconds": written.record.as_dict()["seconds"],
+        "output": str(output), "certificate": str(certificate_path(output)),
+    }  # fmt: skip
+    told |= {name: str(path) for name, path in pages.items() if path is not None}
+    if schema.recode == "suppress":
+        told["suppressed_cells"] = release.certificate["suppressed_cells"]
+    told["binding"] = release.record.notes["binding"]
+    return told

@@ -1,0 +1,253 @@
+"""What both reports say of a release: every sentence is computed from the released values and the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from tclose.evaluation.report.report_values import WORST, Distribution, distributions
+from tclose.pages.card import ASKED, promise_rows
+from tclose.pages.charts import (
+    Axis,
+    Bar,
+    Beside,
+    bars,
+    bars_beside,
+    bars_height,
+    beside_height,
+    nice_ticks,
+    shares,
+    shares_height,
+)
+from tclose.pages.page import Page
+from tclose.pages.svg import Drawing
+from tclose.release.certificate import LIMITS, kept_words
+from tclose.schema.schema import Schema
+from tclose.verification.measure_release import Measured
+from tclose.verification.share_changes import ShareChange, share_changes
+
+WIDTH = 940.0
+DEGREES = ("kept", "up to a quarter of its range", "more", "hidden")
+NOT_PROTECTED = (
+    "It trusts the schema. A column that is called sensitive or kept is released as it is; if people can be "
+    "found by it, it should have been a quasi-identifier.",
+    "It does not know what an attacker knows besides the quasi-identifiers. Whoever knows that a neighbour does not "
+    "have a certain illness learns more from the class than others do.",
+    "Where the distance of an attribute counts some values as near, t bounds how far beliefs move on the whole, and "
+    "not how much the belief in a single value rises.",
+    "It looks at one class at a time. A learner that looks at all classes guesses better.",
+    "It does not hide how it was made. Whoever knows the method can run it on guesses, and rule some of them out.",
+    "It looks at one release. Another table about the same people, or another release of this one, may undo it.",
+)
+SEVERAL_ROWS = "If one person has several rows, k rows are fewer than k persons."
+
+
+def title_of(schema: Schema, name: str) -> str:
+    """The first line of a report, which says so if kept columns were not checked."""
+    return f"Kept columns not checked: {name}" if _is_unchecked(schema) else name
+
+
+def _is_unchecked(schema: Schema) -> bool:
+    return bool(schema.keep) and schema.keep_unchecked
+
+
+def add_opening(
+    page: Page, schema: Schema, measured: Measured, certificate: Mapping[str, Any], away: str, day: date | None
+) -> None:
+    """Whether the report may be given away, and what it is about: file, digest, versions and day."""
+    if _is_unchecked(schema):
+        page.text(f"{quoted(schema.keep)}: {kept_words(schema, measured)}.", "lead")
+    page.text(away, "lead")
+    file = (
+        f"File: {certificate['file']}. SHA-256: {certificate['sha256']}." if "file" in certificate else "No file yet."
+    )
+    written = (day or date.today()).isoformat()
+    page.text(f"{file} tclose {certificate['versions']['tclose']}. Report of {written}.", "soft")
+
+
+def add_tiles(page: Page, schema: Schema, measured: Measured, loss: float | None, what: str) -> None:
+    """The numbers that matter most."""
+    page.tiles(
+        [
+            (f"{measured.rows:,}", "rows"),
+            (f"{measured.classes:,}", "classes"),
+            (str(measured.k), f"rows of the smallest class; asked {schema.k}"),
+            ("none" if loss is None else f"{loss:.3f}", f"{what}: 0 is nothing, 1 is everything"),
+        ]
+    )
+
+
+def summary(schema: Schema, measured: Measured) -> str:
+    """What is reached, with the worst class in numbers."""
+    told = [
+        f"The release keeps what was asked: every combination of released quasi-identifiers is that of at least "
+        f"{rows_of(measured.k)}."
+    ]
+    if schema.keep:
+        groups = measured.kept_groups
+        told.append(
+            f"Whoever also knows the kept columns, {quoted(schema.keep)}, sees groups of at least "
+            f"{rows_of(groups.smallest)}, and {groups.n_alone:,} of {measured.rows:,} rows are alone."
+        )
+    told += list(_closeness(schema, measured))
+    return " ".join(told)
+
+
+def _closeness(schema: Schema, measured: Measured) -> Iterator[str]:
+    """The farthest class of each attribute with a t, and how far a single share moves."""
+    asked = {each.column: each.t for each in schema.sensitive if each.t is not None}
+    asked |= {each.name: each.t for each in schema.joint}
+    far = [f"{float(measured.t[name]):.3g} in '{name}' (asked: at most {float(t):g})" for name, t in asked.items()]
+    if far:
+        yield f"The farthest class is at a distance from the table of {', '.join(far)}."
+    changes = changes_of(schema, measured)
+    if changes:
+        name = max(changes, key=lambda each: max(changes[each][0].points, -changes[each][1].points))
+        rise, fall = changes[name]
+        yield (
+            f"Of all single values, the share of one of '{name}' moves most: up by {rise.points:.1f} points at most "
+            f"({_moved(rise)}), and down by {-fall.points:.1f} points at most ({_moved(fall)})."
+        )
+
+
+def changes_of(schema: Schema, measured: Measured) -> dict[str, tuple[ShareChange, ShareChange]]:
+    """The largest rise and fall of the share of a value, by sensitive attribute."""
+    return {each.column: share_changes(*measured.counts(each.column)) for each in schema.sensitive}
+
+
+def _moved(change: ShareChange) -> str:
+    return f"from {share_words(float(change.table))} of the table to {share_words(float(change.in_class))} of a class"
+
+
+def add_promise(page: Page, schema: Schema, measured: Measured, certificate: Mapping[str, Any]) -> None:
+    """What was asked beside what was reached, what decided it, and what was not checked."""
+    page.heading("What was asked, and what was reached")
+    page.table(ASKED, promise_rows(certificate), words=True)
+    changes = changes_of(schema, measured)
+    if changes:
+        page.text("The share of a single value in a class, beside its share in the table:")
+        header = ("", "largest rise", "largest fall")
+        page.table(header, [(name, _points(rise), _points(fall)) for name, (rise, fall) in changes.items()])
+    page.text(" ".join(decided(schema)), "soft")
+    method = certificate["method"]
+    options = ", ".join(f"{name} = {value}" for name, value in method["parameters"].items())
+    page.text(
+        f"Method: {method['name']}{f' ({options})' if options else ''}. Recoding: {certificate['recode']}. "
+        f"Unit: {certificate['unit']}.",
+        "soft",
+    )
+    binned = [name for name, column in certificate["columns"].items() if "guarantee" in column]
+    if binned:
+        page.text(f"For {quoted(binned)} the promise is on bins of values, not on values inside one.", "soft")
+    if schema.keep:
+        page.text(f"Kept as they are: {quoted(schema.keep)}. {_sentence(certificate['keep'])}", "soft")
+
+
+def _points(change: ShareChange) -> str:
+    return f"{change.points:+.1f} points, {_moved(change)}"
+
+
+def decided(schema: Schema) -> Iterator[str]:
+    """What the verifier decided, and what nobody did."""
+    t = [each.column for each in schema.sensitive if each.t is not None] + [each.name for each in schema.joint]
+    diverse = [each.column for each in schema.sensitive if each.l is not None]
+    found = ["k", *([f"t of {quoted(t)}"] if t else []), *([f"l of {quoted(diverse)}"] if diverse else [])]
+    what = "; ".join(found)
+    yield f"Decided without rounding on the released values, by code that shares nothing with the method: {what}."
+    if schema.unprotected:
+        yield f"Nothing was asked of {quoted(schema.unprotected)}: what is reported of it is measured, not limited."
+    if _is_unchecked(schema):
+        yield f"Not checked: whether {quoted(schema.keep)} single out fewer than k rows."
+    if schema.unit is None:
+        yield "Not checked: whether every person has one row."
+    else:
+        yield "That every unit has one row was checked on the original; the release does not show it."
+
+
+def add_distributions(page: Page, schema: Schema, measured: Measured) -> None:
+    """Each sensitive attribute in the whole table and in the farthest classes."""
+    found = list(distributions(schema, measured))
+    if not found:
+        return
+    page.heading("Sensitive values: the whole table and the farthest classes")
+    page.text(f"For each attribute the {WORST} classes that are farthest from the whole table.")
+    for each in found:
+        _distribution(page, each)
+
+
+def _distribution(page: Page, found: Distribution) -> None:
+    most = max(max(found.whole), *(max(share) for _, _, share in found.classes))
+    groups = [f"{size:,} rows at distance {distance:.3f}" for size, distance, _ in found.classes]
+    by_class = [class_shares for _, _, class_shares in found.classes]
+    entries = [
+        Beside(name, 100 * found.whole[place], [100 * each[place] for each in by_class])
+        for place, name in enumerate(found.names)
+    ]
+    drawing = Drawing(WIDTH, beside_height(len(groups), len(entries)))
+    bars_beside(drawing, Axis(f"{found.column}: percent of rows", nice_ticks(0.0, 100 * most, 6)), groups, entries)
+    page.figure(drawing.svg(f"{found.column} in the whole table and in the farthest classes", inside=True), found.note)
+
+
+def add_degrees(
+    page: Page, entries: Sequence[tuple[str, Sequence[float]]], losses: Mapping[str, float], what: str
+) -> None:
+    """How far each column was generalized: shares of rows by degree, and the loss."""
+    drawing = Drawing(WIDTH, shares_height(len(entries)))
+    shares(drawing, DEGREES, [(column, list(each)) for column, each in entries])
+    page.figure(drawing.svg("How far each column was generalized, by share of rows", inside=True), what)
+    rows = [(column, f"{losses[column]:.3f}", *(share_words(each) for each in lengths)) for column, lengths in entries]
+    page.table(("column", "loss", *DEGREES), rows)
+
+
+def add_sizes(page: Page, schema: Schema, measured: Measured) -> None:
+    """Rows by the size of their class."""
+    page.heading("Sizes of classes")
+    sizes, k = measured.grouping.sizes, schema.k
+    entries, low = [], k
+    while 2 * low <= int(sizes.min()):
+        low *= 2
+    while low <= int(sizes.max()):
+        high = 2 * low
+        inside = (sizes >= low) & (sizes < high)
+        share = float(sizes[inside].sum() / sizes.sum())
+        name = rows_of(low) if high == low + 1 else f"{low:,} to {rows_of(high - 1)}"
+        entries.append(Bar(name, 100 * share, f"{share:.1%}, in {int(inside.sum()):,} classes"))
+        low = high
+    drawing = Drawing(WIDTH, bars_height(len(entries)))
+    bars(drawing, Axis("percent of all rows", nice_ticks(0.0, max(entry.value for entry in entries), 5)), entries)
+    page.figure(drawing.svg("Rows by the size of their class", inside=True), "Rows by the size of their class.")
+
+
+def add_limits(page: Page, schema: Schema) -> None:
+    """What no release promises."""
+    page.heading("What is not promised")
+    page.text(LIMITS)
+    page.points([*NOT_PROTECTED, *(() if schema.unit is not None else (SEVERAL_ROWS,))])
+
+
+def rows_of(number: int) -> str:
+    """A number of rows."""
+    return "1 row" if number == 1 else f"{number:,} rows"
+
+
+def share_words(share: float) -> str:
+    """A share in percent; a small one is not shown as none, nor a large one as all.
+
+    Examples
+    --------
+    >>> share_words(0.25), share_words(0.0001), share_words(0.0), share_words(0.9999)
+    ('25.0%', 'below 0.1%', '0.0%', 'above 99.9%')
+    """
+    if 0 < share < 0.001:
+        return "below 0.1%"
+    return "above 99.9%" if 0.999 < share < 1 else f"{share:.1%}"
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Names of columns."""
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."

@@ -1,0 +1,304 @@
+"""Whether a certificate fits a released table: every field is recomputed, or listed as claimed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from tclose.errors import TableError
+from tclose.release.certificate import VERSION, Certificate, certificate_path, certify
+from tclose.schema.schema import Schema
+from tclose.table.source import Source, file_digest
+from tclose.verification.measure_release import Measured, exact_and_float
+from tclose.verification.published_loss import PublishedLoss, published_loss
+
+LONGEST, DEEPEST = 1 << 26, 100  # bytes and levels: no certificate comes near
+WRITTEN = re.compile(r"\d{1,400}(/\d{1,400})?", re.ASCII)
+NEAR = 1e-9  # logarithms may differ in the last bits between machines
+ORDERS = ("random", "as in the input")
+OF_A_FILE = ("order", "file", "sha256")
+CLAIMED = {
+    "method": "released values do not show what made them",
+    "versions": "released values do not show what made them",
+    "order": "released values do not show where they stood before",
+    "unit": "the column that names units is not in the release",
+}
+OLD = {
+    "loss": "a certificate of version 1 measures it on the original",
+    "method": "released values do not show what made them, nor what a method proved",
+}
+CertificateLike = Certificate | Mapping[str, Any] | Path | str
+
+
+class NoCertificate(ValueError):  # noqa: N818 - it names the finding; callers turn it into a sentence
+    """What was given cannot be read as a certificate."""
+
+
+@dataclass
+class CertificateCheck:
+    """What came of comparing a certificate with a table.
+
+    Attributes
+    ----------
+    fits
+        None if there is no certificate.
+    problems
+        A sentence for each thing that is wrong with it.
+    unchecked
+        The fields that the file and the schema say nothing about, each with the reason.
+    """
+
+    fits: bool | None = None
+    problems: list[str] = field(default_factory=list)
+    unchecked: dict[str, str] = field(default_factory=dict)
+
+
+def check_certificate(
+    source: Source, schema: Schema, measured: Measured | None, given: CertificateLike | None, path: Path | None
+) -> CertificateCheck:
+    """Compare a certificate with the table it is said to be of.
+
+    Parameters
+    ----------
+    source, schema, measured
+        The released table, the schema it is verified by, and what it reaches; None if that was not measured.
+    given
+        The certificate or its path; if None, the one beside the file.
+    path
+        The released file, if it is one.
+    """
+    if given is None:
+        if path is None or not certificate_path(path).is_file():
+            return CertificateCheck()
+        given = certificate_path(path)
+    name = f"'{Path(given).name}'" if isinstance(given, str | Path) else "What was given"
+    try:
+        fields = read_certificate(given)
+    except NoCertificate as reason:
+        return CertificateCheck(False, [f"{name} is not a certificate{reason}."])
+    if measured is None:
+        return CertificateCheck(False)
+    compared = _Compared(fields, schema, measured, path)
+    compared.run(source)
+    problems = [f"{name} {problem}" for problem in compared.problems()]
+    return CertificateCheck(not problems, problems, dict(sorted(compared.unchecked.items())))
+
+
+def read_certificate(given: CertificateLike) -> dict[str, Any]:
+    """The fields of a certificate.
+
+    Raises
+    ------
+    NoCertificate
+        It is no JSON object, names a field twice, holds what is no number, or has another version.
+    """
+    try:
+        if isinstance(given, Certificate | Mapping):
+            text = json.dumps(dict(given.fields if isinstance(given, Certificate) else given), allow_nan=False)
+        else:
+            text = _text_of(Path(given))
+        fields = json.loads(text, object_pairs_hook=_each_once, parse_constant=_no_number)
+    except NoCertificate:
+        raise
+    except (OSError, ValueError, TypeError, RecursionError):
+        raise NoCertificate from None
+    if not isinstance(fields, dict) or "certificate" not in fields or _is_deep(fields):
+        raise NoCertificate
+    if type(fields["certificate"]) is not int or not 1 <= fields["certificate"] <= VERSION:
+        raise NoCertificate(f" of a version that is known here, which are 1 to {VERSION}")
+    return fields
+
+
+def _text_of(path: Path) -> str:
+    if not path.is_file() or path.stat().st_size > LONGEST:
+        raise NoCertificate
+    return path.read_text(encoding="utf-8")
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise NoCertificate(": it names a field twice")
+    return found
+
+
+def _no_number(_spelled: str) -> None:
+    raise NoCertificate(": it holds NaN or an infinite number")
+
+
+def _is_deep(fields: Any) -> bool:
+    """Whether it is nested so deeply that comparing it could fail."""
+    level = [fields]
+    for _ in range(DEEPEST):
+        level = [
+            below
+            for each in level
+            if isinstance(each, dict | list)
+            for below in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are the same JSON: 1, 1.0 and true are three."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+@dataclass
+class _Compared:
+    """A certificate beside what the table and the schema give."""
+
+    fields: dict[str, Any]
+    schema: Schema
+    measured: Measured
+    path: Path | None
+    wrong: list[str] = field(default_factory=list)  # fields that say something else
+    said: list[str] = field(default_factory=list)
+    unchecked: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_old(self) -> bool:
+        return bool(self.fields["certificate"] == 1)
+
+    def problems(self) -> Iterator[str]:
+        if self.wrong:
+            listed = ", ".join(self.wrong)
+            yield f"is not the certificate of this table and schema, or one of them was changed: {listed} differ."
+        yield from self.said
+
+    def run(self, source: Source) -> None:
+        expected = self._expected(source)
+        self._check_names(expected)
+        for name, value in expected.items():
+            if name not in self.fields:
+                continue
+            if name in CLAIMED or (self.is_old and name in OLD):
+                self._check_claim(name, value)
+            elif name == "required":
+                self._check_required(value)
+            elif not self._agrees(name, value):
+                self.wrong.append(name)
+        self._check_file()
+
+    def _expected(self, source: Source) -> dict[str, Any]:
+        """The certificate that this table would get; without what its cells do not allow to measure."""
+        try:
+            loss = published_loss(source, self.schema)
+        except TableError as error:
+            self.said.append(f"tells a loss that cannot be measured. {error}")
+            loss = PublishedLoss({})
+        made = certify(self.schema, self.measured, loss, "", {}).as_dict() | {"certificate": self.fields["certificate"]}
+        return made if loss.columns else {**made, "loss": self.fields.get("loss")}
+
+    def _check_names(self, expected: Mapping[str, Any]) -> None:
+        needed = {*expected, *(OF_A_FILE if self.path is not None else ())}
+        if absent := [name for name in [*expected, *OF_A_FILE] if name in needed and name not in self.fields]:
+            self.said.append(f"lacks {', '.join(absent)}.")
+        if more := [name for name in self.fields if name not in (*expected, *OF_A_FILE)]:
+            shown = ", ".join(ascii(name[:40]) for name in more[:5]) + (", ..." if len(more) > 5 else "")
+            self.said.append(f"has what no certificate of this schema has: {shown}.")
+
+    def _agrees(self, name: str, value: Any) -> bool:
+        given = self.fields[name]
+        if name == "reached":
+            return _same(_without_entropy(given), _without_entropy(value)) and _near(given, value)
+        if name == "keep" and self.is_old:  # its words were others
+            return isinstance(given, str) and given.startswith("not checked") == self.schema.keep_unchecked
+        return _same(given, value)
+
+    def _check_claim(self, name: str, value: Any) -> None:
+        """What cannot be measured must at least have the form of what a release says."""
+        given = self.fields[name]
+        if name == "unit":
+            if not _same(given, value):
+                self.wrong.append(name)
+            elif self.schema.unit is not None:
+                self.unchecked[name] = CLAIMED[name]
+            return
+        reason = OLD.get(name, "") if self.is_old else ""
+        if not _has_form(name, given, self.is_old):
+            self.wrong.append(name)
+        else:
+            self.unchecked[name] = reason or CLAIMED[name]
+
+    def _check_required(self, value: Any) -> None:
+        """What is asked is what the schema asks; or more of k and t, which the table must then keep."""
+        given = self.fields["required"]
+        if _same(given, value):
+            return
+        read = _read_required(given)
+        least = {name: Fraction(each["exact"]) for name, each in value["t"].items()}
+        if (
+            read is None
+            or not _same(given["l"], value["l"])
+            or not set(least) <= set(read[1]) <= set(self.measured.t)
+            or read[0] < value["k"]
+            or any(read[1][name] > t for name, t in least.items())
+        ):
+            self.wrong.append("required")
+        elif read[0] > self.measured.k or any(self.measured.t[name] > t for name, t in read[1].items()):
+            self.said.append("promises more than the table keeps.")
+        else:
+            self.unchecked["required"] = "it is stricter than the schema, and the table keeps it"
+
+    def _check_file(self) -> None:
+        for name in OF_A_FILE:
+            if name not in self.fields:
+                continue
+            if name == "order":
+                if self.fields[name] in ORDERS:
+                    self.unchecked[name] = CLAIMED[name]
+                else:
+                    self.wrong.append(name)
+            elif self.path is None:
+                self.unchecked[name] = "a table was given, and not its file"
+            elif self.fields[name] != (self.path.name if name == "file" else file_digest(self.path)):
+                self.wrong.append(name)
+
+
+def _read_required(given: Any) -> tuple[int, dict[str, Fraction]] | None:
+    """k and each t that a certificate requires; None if it is not written as certificates are."""
+    try:
+        texts = {name: each["exact"] for name, each in given["t"].items()}
+        if not all(isinstance(text, str) and WRITTEN.fullmatch(text) for text in texts.values()):
+            return None
+        ts = {name: Fraction(text) for name, text in texts.items()}
+        form = {"k": given["k"], "t": {name: exact_and_float(t) for name, t in ts.items()}, "l": given["l"]}
+        return (given["k"], ts) if type(given["k"]) is int and _same(given, form) else None
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
+        return None
+
+
+def _without_entropy(reached: Any) -> Any:
+    """What is compared exactly."""
+    try:
+        by_column = {name: {**found, "entropy": None} for name, found in reached["l"].items()}
+        return {**reached, "l": by_column}
+    except (KeyError, TypeError, AttributeError):
+        return reached
+
+
+def _near(given: Any, value: Any) -> bool:
+    """Whether every entropy is the same but for the last bits."""
+    pairs = [(given["l"][name]["entropy"], found["entropy"]) for name, found in value["l"].items()]
+    return all(type(one) in (int, float) and abs(one - other) <= NEAR * max(other, 1.0) for one, other in pairs)
+
+
+def _has_form(name: str, given: Any, is_old: bool) -> bool:
+    """Whether a claim looks like one: a method with its parameters, versions of packages, a loss."""
+    if name == "loss":
+        return given is None or (type(given) in (int, float) and 0 <= given <= 1)
+    if not isinstance(given, dict):
+        return False
+    if name == "versions":
+        known = ("tclose", "numpy", "numba", "polars", "python")
+        return set(given) == set(known) and all(isinstance(each, str) for each in given.values())
+    exact = set(given) == {"name", "parameters"} or (is_old and {"name", "parameters"} <= set(given))
+    return exact and isinstance(given["name"], str) and isinstance(given["parameters"], dict)

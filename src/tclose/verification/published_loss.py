@@ -1,0 +1,284 @@
+"""The loss that a released table itself tells: a function of its cells and the schema, and of nothing that they hide.
+
+The loss of a released cell is a share from 0 to 1:
+
+- numbers and dates: the width of the interval over the declared `range`, else over the span from the least to the
+  greatest end that the column has in the file. An open end (`<18`, `[65, >90]`) reaches to the end of that range or
+  span;
+- text: the stars at its end over its length; digits: the stars over the length;
+- a hierarchy that the schema gives: the leaves below the node over all leaves, 0 for a node with one leaf. Where nodes
+  share a label, the one with most leaves counts;
+- a hierarchy that is built from the values: the level over the height;
+- a column without hierarchy, and every column under `recode = "suppress"`: 1 for `*`, else 0;
+- everywhere 1 for `*`, and 0 for an empty cell, which is a missing value;
+- a mean has none.
+
+The loss of a column is the mean over its rows, that of the table the mean over its columns. Nothing is rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+from tclose.errors import TableError
+from tclose.schema.builders import Builder, Dates, Intervals, Prefixes
+from tclose.schema.columns import Quasi
+from tclose.schema.hierarchy import Hierarchy
+from tclose.schema.schema import Schema
+from tclose.table.source import Source
+from tclose.verification.calendar_times import EPOCH
+from tclose.verification.cell_meanings import names_of
+from tclose.verification.covering import HALF_OPEN, HIDDEN, PERIOD, limits_of
+from tclose.verification.exact_numbers import fraction_of, read_number
+from tclose.verification.released_spans import Span, read_span
+from tclose.verification.sensitive_domains import factored_column
+from tclose.verification.truth import count_pairs
+
+LONGEST_EXACT = 200  # characters of a fraction that is still written out
+Share = tuple[int, int]  # numerator and denominator, which need not be in lowest terms
+NOTHING, ALL = (0, 1), (1, 1)
+
+
+@dataclass(frozen=True)
+class ColumnLoss:
+    """What the released cells of one quasi-identifier lose.
+
+    Attributes
+    ----------
+    value
+        The mean over all rows.
+    degrees
+        How many rows have a loss of 0, of up to a quarter, of more, and of 1.
+    stars
+        How many cells are `*`, each position of digits being one.
+    """
+
+    value: Fraction
+    degrees: tuple[int, int, int, int]
+    stars: int
+
+
+@dataclass(frozen=True)
+class PublishedLoss:
+    """What a release loses, by quasi-identifier; None for one that is published as means."""
+
+    columns: dict[str, ColumnLoss | None]
+
+    @property
+    def value(self) -> Fraction | None:
+        """The mean over all columns; None if one of them has no loss."""
+        values = [found.value for found in self.columns.values() if found is not None]
+        return sum(values, Fraction(0)) / len(values) if len(values) == len(self.columns) > 0 else None
+
+    @property
+    def stars(self) -> int:
+        """How many cells are `*`, each position of digits being one."""
+        return sum(found.stars for found in self.columns.values() if found is not None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it: a fraction of more than 200 characters is given as a float alone."""
+        value = self.value
+        exact = None if value is None or len(str(value)) > LONGEST_EXACT else str(value)
+        columns = {name: None if found is None else float(found.value) for name, found in self.columns.items()}
+        return {"exact": exact, "value": None if value is None else float(value), "columns": columns}
+
+
+def published_loss(source: Source, schema: Schema) -> PublishedLoss:
+    """Measure the loss of a released table by its cells, column by column.
+
+    Raises
+    ------
+    TableError
+        A cell is nothing that the schema lets a release say; the message names the column and how many rows have one.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> schema = Schema.from_dict({"k": 2, "quasi": {"age": {"kind": "numeric"}, "zip": {"kind": "text"}}})
+    >>> table = pl.DataFrame({"age": ["[20, 30]", "[20, 30]", "40"], "zip": ["021**", "021**", "10001"]})
+    >>> published_loss(Source.of(table), schema).as_dict()
+    {'exact': '3/10', 'value': 0.3, 'columns': {'age': 0.3333333333333333, 'zip': 0.26666666666666666}}
+    """
+    return PublishedLoss({quasi.column: _of_column(source, quasi, schema) for quasi in schema.quasi})
+
+
+def _of_column(source: Source, quasi: Quasi, schema: Schema) -> ColumnLoss | None:
+    if quasi.publish == "mean":
+        return None
+    if quasi.publish == "bounds":
+        return _of_bounds(source, quasi, schema)
+    found = factored_column(source.column(quasi.column))
+    counts = found.counts_with_null.tolist()
+    names = names_of(found.values)
+    shares = [NOTHING, *_shares_of(names, quasi, schema)]
+    by_position = quasi.kind == "digits"
+    stars = [0, *(name.count(HIDDEN) if by_position else int(name == HIDDEN) for name in names)]
+    return _summed(shares, counts, [many * count for many, count in zip(stars, counts, strict=True)], quasi)
+
+
+def _summed(shares: Sequence[Share | None], counts: Sequence[int], stars: Sequence[int], quasi: Quasi) -> ColumnLoss:
+    """The mean of shares that occur so often; shares of one denominator are added as integers first."""
+    unread = sum(count for share, count in zip(shares, counts, strict=True) if share is None)
+    if unread:
+        many = "1 row has a value" if unread == 1 else f"{unread} rows have values"
+        raise TableError(f"Column '{quasi.column}': {many} that no release by this schema has.")
+    sums: dict[int, int] = {}
+    degrees = [0, 0, 0, 0]
+    for share, count in zip(shares, counts, strict=True):
+        assert share is not None
+        lost, whole = share
+        sums[whole] = sums.get(whole, 0) + lost * count
+        degrees[0 if not lost else 1 if 4 * lost <= whole else 2 if lost < whole else 3] += count
+    total = sum((Fraction(lost, whole) for whole, lost in sums.items()), Fraction(0))
+    rows = sum(counts)
+    return ColumnLoss(total / rows if rows else Fraction(0), (*degrees,), sum(stars))  # type: ignore[arg-type]
+
+
+def _shares_of(names: list[str], quasi: Quasi, schema: Schema) -> list[Share | None]:
+    """What each distinct released text loses; None where it is nothing that a release says."""
+    if quasi.kind == "digits":
+        return [(name.count(HIDDEN), len(name)) for name in names]
+    if schema.recode == "suppress":
+        return [ALL if name == HIDDEN else NOTHING for name in names]
+    if quasi.kind == "text":
+        return [(len(name) - len(name.rstrip(HIDDEN)), len(name)) for name in names]
+    if quasi.kind in ("numeric", "date"):
+        return _widths([_span(name, quasi, schema) for name in names], quasi)
+    share_of = _in_tree(quasi.hierarchy, schema.decimal)
+    return [ALL if name == HIDDEN else share_of(name) for name in names]
+
+
+def _span(name: str, quasi: Quasi, schema: Schema) -> Span | str | None:
+    """What a text covers; a star as it is."""
+    if name == HIDDEN:
+        return name
+    span = read_span(name, quasi.kind == "date")
+    if span is None and quasi.kind == "numeric" and schema.decimal != ".":  # a number that a text file holds
+        return read_span(name.replace(schema.decimal, "."), dates=False)
+    return span
+
+
+def _widths(spans: Sequence[Span | str | None], quasi: Quasi) -> list[Share | None]:
+    """The width of each span over the declared range, or over the span of all ends."""
+    known = [span for span in spans if isinstance(span, Span)]
+    ends = [end for span in known for end in (span.low, span.high, span.below, span.above) if end is not None]
+    if quasi.range is not None:
+        least, most = map(_as_number, quasi.range)
+    elif ends:
+        least, most = min(ends), max(ends)
+    else:
+        least = most = Fraction(0)
+    unit = lcm(least.denominator, most.denominator, *{end.denominator for end in ends})
+    floor, ceiling = int(least * unit), int(most * unit)
+    whole = max(ceiling - floor, 1)
+
+    def share(span: Span | str | None) -> Share | None:
+        if not isinstance(span, Span):
+            return None if span is None else ALL
+        low = floor if span.low is None else span.low.numerator * (unit // span.low.denominator)
+        high = ceiling if span.high is None else span.high.numerator * (unit // span.high.denominator)
+        return (high - low, whole) if floor <= low <= high <= ceiling else None
+
+    return [share(span) for span in spans]
+
+
+def _as_number(limit: Any) -> Fraction:
+    """A limit of a schema; days from 1970 for a date."""
+    return Fraction(limit.toordinal() - EPOCH) if isinstance(limit, date) else fraction_of(limit)
+
+
+def _of_bounds(source: Source, quasi: Quasi, schema: Schema) -> ColumnLoss:
+    """By distinct pairs of bounds; a row without either has no value."""
+    low, high = (factored_column(source.column(name)) for name in quasi.released)
+    at, which, counted = count_pairs(low, high)
+    counts, missing = counted.tolist(), ((at == -1) & (which == -1)).tolist()
+    ends = [[*(_end(name, quasi, schema) for name in names_of(each.values)), None] for each in (low, high)]
+    pairs = zip(at.tolist(), which.tolist(), strict=True)
+    spans = [_between(ends[0][one], ends[1][other], quasi) for one, other in pairs]
+    shares = [NOTHING if gone else share for share, gone in zip(_widths(spans, quasi), missing, strict=True)]
+    stars = [count if span == HIDDEN else 0 for span, count in zip(spans, counts, strict=True)]
+    return _summed(shares, counts, stars, quasi)
+
+
+def _end(name: str, quasi: Quasi, schema: Schema) -> Fraction | str:
+    """A bound as a number; a star as it is, and empty text for what is neither."""
+    span = _span(name, quasi, schema)
+    if isinstance(span, str):
+        return span
+    return span.low if span is not None and span.is_single and span.low is not None else ""
+
+
+def _between(low: Fraction | str | None, high: Fraction | str | None, quasi: Quasi) -> Span | str | None:
+    """What two bounds cover: only a declared end is open, and two stars hide everything."""
+    if low == high == HIDDEN:
+        return HIDDEN
+    if isinstance(low, str) or isinstance(high, str):
+        return None
+    bottom, top = limits_of(quasi)
+    if (low is None and bottom is None) or (high is None and top is None):
+        return None
+    return Span(low, high, bottom if low is None else None, top if high is None else None)
+
+
+def _in_tree(hierarchy: Hierarchy | Builder | None, mark: str) -> Callable[[str], Share | None]:
+    """What a label loses; a column without hierarchy has its values alone."""
+    if isinstance(hierarchy, Hierarchy):
+        return _leaf_shares(hierarchy).get
+    if isinstance(hierarchy, Prefixes):
+        return _prefix_level(hierarchy)
+    if isinstance(hierarchy, Dates):
+        return _period_level(hierarchy)
+    return _interval_level(hierarchy, mark) if isinstance(hierarchy, Intervals) else lambda _name: NOTHING
+
+
+def _leaf_shares(hierarchy: Hierarchy) -> dict[str, Share | None]:
+    leaves = hierarchy.leaf_counts.tolist()
+    most: dict[str, int] = {}
+    for label, count in zip(hierarchy.labels, leaves, strict=True):
+        most[label] = max(most.get(label, 0), count)
+    return {label: (count, leaves[0]) if count > 1 else NOTHING for label, count in most.items()}
+
+
+def _prefix_level(builder: Prefixes) -> Callable[[str], Share | None]:
+    """A beginning of n characters is at the level of the shortest declared length that is n or more."""
+
+    def level(name: str) -> Share:
+        shown = name.rstrip(HIDDEN)
+        above = sum(length >= len(shown) for length in builder.lengths)
+        return (above, len(builder.lengths) + 1) if len(shown) < len(name) else NOTHING
+
+    return level
+
+
+def _period_level(builder: Dates) -> Callable[[str], Share | None]:
+    def level(name: str) -> Share | None:
+        match = PERIOD.fullmatch(name)
+        if match is None:
+            return None
+        period = "day" if match[4] else "month" if match[3] else "quarter" if match[2] else "year"
+        if period == "day":
+            return NOTHING
+        return (builder.levels.index(period) + 1, len(builder.levels) + 1) if period in builder.levels else None
+
+    return level
+
+
+def _interval_level(builder: Intervals, mark: str) -> Callable[[str], Share | None]:
+    widths = [fraction_of(width) for width in builder.widths]
+
+    def level(name: str) -> Share | None:
+        match = HALF_OPEN.fullmatch(name)
+        if match is None:
+            return None if read_number(name) is None and read_number(name, mark) is None else NOTHING
+        ends = [read_number(match[place]) for place in (1, 2)]
+        low, high = (None if end is None else Fraction(end[0]) * Fraction(10) ** end[1] for end in ends)
+        if low is None or high is None or high - low not in widths:
+            return None
+        return widths.index(high - low) + 1, len(widths) + 1
+
+    return level
