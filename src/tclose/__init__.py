@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tclose.errors import InferredSchemaWarning as InferredSchemaWarning
     from tclose.errors import MeasureError as MeasureError
     from tclose.errors import MissingExtraError as MissingExtraError
+    from tclose.errors import RepeatedIdentifierWarning as RepeatedIdentifierWarning
     from tclose.errors import SchemaError as SchemaError
     from tclose.errors import SizeError as SizeError
     from tclose.errors import TableError as TableError
@@ -63,7 +64,7 @@ _HOMES = {
     "distances": ("emd", "moves"),
     "errors": (
         *("HighLossWarning", "InfeasibleError", "InferredSchemaWarning", "MeasureError", "MissingExtraError"),
-        *("SchemaError", "SizeError", "TableError", "TcloseError", "VerificationError"),
+        *("RepeatedIdentifierWarning", "SchemaError", "SizeError", "TableError", "TcloseError", "VerificationError"),
     ),
     "algorithms": ("methods",),
     "evaluation.attacks.attack": ("attack", "Attacks"),

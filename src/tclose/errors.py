@@ -66,3 +66,7 @@ class InferredSchemaWarning(UserWarning):
 
 class HighLossWarning(UserWarning):
     """The release keeps its promise but says little: more than half of the information is lost."""
+
+
+class RepeatedIdentifierWarning(UserWarning):
+    """An identifier names several rows, and no unit is named: k counts rows, which may be fewer persons."""

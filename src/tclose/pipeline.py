@@ -19,7 +19,14 @@ from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.explain import explain_single_class
 from tclose.algorithms.requirement import Requirement
-from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
+from tclose.errors import (
+    HighLossWarning,
+    InfeasibleError,
+    RepeatedIdentifierWarning,
+    SchemaError,
+    TableError,
+    VerificationError,
+)
 from tclose.release.certificate import Certificate, certify, fit_certificate
 from tclose.release.column_types import ColumnTypes
 from tclose.release.recode import recode
@@ -36,6 +43,7 @@ from tclose.table.source import Source, read
 from tclose.verification.assessment import Report, assess_source
 from tclose.verification.judge_release import KEPT, judge
 from tclose.verification.measure_release import Measured
+from tclose.verification.persons import repeated_identifiers
 from tclose.verification.verdict import Verdict
 
 LOG = logging.getLogger(__name__)  # says what is done, and never a cell
@@ -113,6 +121,8 @@ def anonymize(
         selected, rows = select_rows(source, schema)
         table = encode_rows(source, selected, rows, schema, show_values)
         requirement = Requirement.of(schema, table)
+        if repeated := repeated_identifiers(source, schema):
+            warnings.warn(repeated, RepeatedIdentifierWarning, stacklevel=2)
     LOG.info("%d rows of %d, %d axes; method %s", len(table), source.n_rows, len(table.axes), algorithm.name)
     if start is not None and len(start.labels) != len(table):
         raise TableError(f"The start has {len(start.labels)} rows, and the table has {len(table)}.")
@@ -151,6 +161,7 @@ def assess(
 ) -> Report:
     """Measure a table as it stands, raw or already generalized: k, t and l, and the worst classes.
 
+    k counts persons where the schema has a `unit` and the table its column, else rows.
     The parameters are those of `anonymize`, but that k need not be given. Quasi-identifiers are
     compared as they are, so hierarchies of theirs need not cover them.
 
@@ -165,7 +176,10 @@ def assess(
         schema = {"k": 1, **schema}
     given, source = take_in(df, schema, keys if schema is not None else {"k": 1, **keys}, assess)
     LOG.info("assess %d rows", source.n_rows)
-    return assess_source(source, given, show_values)
+    report = assess_source(source, given, show_values)
+    for note in report.notes:
+        warnings.warn(note, RepeatedIdentifierWarning, stacklevel=2)
+    return report
 
 
 def verify(
@@ -185,7 +199,7 @@ def verify(
         The schema it was released by: a `Schema`, a dict with its keys, or a path to TOML.
     original
         The table it was made of, whose rows stand in the same order: then truth is judged too, that every
-        released value covers its original one.
+        released value covers its original one, and k in persons if the original has the `unit` of the schema.
     certificate
         Its certificate, or where that lies; if None, the one beside the file, if there is one.
 
@@ -210,7 +224,7 @@ def verify(
     found = judge(source, schema, before)
     path = Path(df) if isinstance(df, str | Path) else None
     fits, wrong = fit_certificate(found.measured, certificate, path)
-    return Verdict((*found.problems, *wrong), found.measured, fits)
+    return Verdict((*found.problems, *wrong), found.measured, fits, found.persons)
 
 
 def _verified(frame: pl.DataFrame, schema: Schema, table: EncodedTable, source: Source) -> Measured:

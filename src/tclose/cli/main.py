@@ -28,7 +28,13 @@ from tclose.cli.options import (
     say,
     stopped_by_interrupt,
 )
-from tclose.errors import HighLossWarning, InfeasibleError, TcloseError, VerificationError
+from tclose.errors import (
+    HighLossWarning,
+    InfeasibleError,
+    RepeatedIdentifierWarning,
+    TcloseError,
+    VerificationError,
+)
 
 EXIT_CODES = (
     "[bold]Exit codes:[/bold] 0 done; 1 something else went wrong, such as a full disk; 2 wrong usage; 3 bad input "
@@ -91,7 +97,10 @@ def assess(
     json: Json = False,
     show_values: ShowValues = False,
 ) -> None:
-    """Tell k, l and t of a table as it stands, raw or already generalized."""
+    """Report k, l and t of a table as it stands, raw or already generalized.
+
+    k counts persons where the schema names a unit and the table has it, else rows.
+    """
     from tclose.pipeline import assess
     from tclose.schema.schema import Schema
 
@@ -296,6 +305,7 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", HighLossWarning)
+            warnings.simplefilter("once", RepeatedIdentifierWarning)  # methods that are compared all see one table
             warnings.showwarning = lambda message, *_args, **_kwargs: say(f"Note: {message}")
             app()
     except TcloseError as error:

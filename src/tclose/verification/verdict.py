@@ -22,11 +22,14 @@ class Verdict:
         What was measured; None where that could not be: a column is not there, or cannot be read.
     certificate
         Whether its certificate fits; None if there is none.
+    persons
+        The persons of the class that has fewest, where an original was given that says whose a row is; else None.
     """
 
     problems: tuple[str, ...]
     measured: Measured | None = field(repr=False)
     certificate: bool | None = None
+    persons: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -45,8 +48,10 @@ class Verdict:
 
     @property
     def k(self) -> int | None:
-        """The rows of the smallest class."""
-        return None if self.measured is None else self.measured.k
+        """The persons of the class that has fewest; its rows where it is not known whose a row is."""
+        if self.measured is None:
+            return None
+        return self.measured.k if self.persons is None else self.persons
 
     @property
     def t(self) -> dict[str, Fraction]:
@@ -60,5 +65,7 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        told = {} if self.measured is None else self.measured.as_dict()
+        told = {} if self.measured is None else self.measured.as_dict() | {
+            "k": self.k, "counted": "rows" if self.persons is None else "persons", "k_rows": self.measured.k
+        }  # fmt: skip
         return {"holds": self.holds, "problems": list(self.problems), **told, "certificate": self.certificate}
