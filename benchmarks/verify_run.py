@@ -52,19 +52,21 @@ def judged_before(what: str, release: Any, schema: Any, _original: Any) -> Calla
 
 def judged_now(what: str, release: Any, schema: Any, original: Any) -> Callable[[], Any]:
     """How a release is judged: alone, beside its original, and beside what methods go by as well."""
-    from tclose.pipeline import _check_agreement
-    from tclose.table.encode import encode
     from tclose.table.source import read
     from tclose.verification.judge_release import check_release
 
     source = read(release, schema.delimiter)
     before = None if what == "release" else read(original, schema.delimiter)
-    table = encode(before, schema) if what == "agreement" and before is not None else None
+    if what != "agreement":
+        return lambda: check_release(source, schema, before)
+    from tclose.pipeline import _check_agreement
+    from tclose.table.encode import encode
+
+    table = encode(read(original, schema.delimiter), schema)
 
     def judge() -> Any:
         found = check_release(source, schema, before)
-        if table is not None:
-            _check_agreement(found, table, schema)
+        _check_agreement(found, table, schema)
         return found
 
     return judge

@@ -86,8 +86,7 @@ class Exact:
         _check_size(Types.of(table), requirement)
         run = _ExactRun.of(table, requirement, control, start)
         finished = run.search()
-        at_least = run.loss if run.proven else min(run.at_least, max(run.loss - 2 * ROUNDING, 0.0))
-        facts: dict[str, Any] = {"optimal": run.proven, "loss_at_least": at_least}
+        facts: dict[str, Any] = {"optimal": run.proven, "loss_at_least": run.proven_loss()}
         if not finished or (control.stop and not run.proven):
             facts = {"stopped_early": True, **facts}
         return Partition(run.labels, facts=facts)
@@ -113,6 +112,13 @@ class _ExactRun:
         return cls(
             table, Types.of(table).ordered(), requirement, control, labels, table.loss(labels), table.loss(alone)
         )
+
+    def proven_loss(self) -> float:
+        """What no partition loses less than: the loss itself where it is the least, else with all rounding off."""
+        whole = WholeCosts.of(self.table) if self.proven else None
+        if whole is not None:
+            return whole.loss_of(self.labels)
+        return max(min(self.at_least, self.loss) - 2 * ROUNDING, 0.0)
 
     def go(self, done: float) -> bool:
         """Tell how far it is, and hear whether to go on."""

@@ -61,6 +61,10 @@ class WholeCosts:
                 totals[place] += factor * lost
         return totals
 
+    def loss_of(self, labels: NDArray[np.int64]) -> float:
+        """The loss of a partition, rounded once: sums of floats may be above it by more."""
+        return float(Fraction(self.of_labels(labels), self.unit * len(labels)))
+
     def of_labels(self, labels: NDArray[np.int64]) -> int:
         """What a partition loses."""
         order = np.argsort(labels, kind="stable")
