@@ -177,7 +177,7 @@ def _may_be_empty(column: pl.Series) -> bool:
     if column.dtype.is_float():
         return bool(column.is_nan().any())
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
-        column = column.cat.get_categories()
+        column = column.unique().cast(pl.String)
     return column.dtype == pl.String and bool((column.str.len_bytes() == 0).any())
 
 
