@@ -99,7 +99,8 @@ def paired_table(seed: int, recode: str, diverse: bool) -> tuple[pl.DataFrame, S
         keys |= {"k": random.choice([1, 2]), "sensitive": {"s": {"distance": "equal", "l": {"frequency": 2}}}}
     frame = pl.DataFrame(columns)
     if random.random() < 0.4:
-        frame = frame[[random.randrange(random.randint(1, n)) for _ in range(n)]]
+        few = random.randint(1, n)
+        frame = frame[[0, *(random.randrange(few) for _ in range(n - 1))]]  # the first row has no gap
     return frame, Schema.from_dict(keys)
 
 
