@@ -1,8 +1,9 @@
 """Runs the corpus with a mutated file of the package, again and again: a process that has loaded all else forks.
 
-It reads a line of JSON a mutant (`file`, the path of its `source`, the `folder` for releases, `seconds`, the `names` of
-cases) and answers with `done`, `died` or `hung`. With `lines` it also writes which lines of the files named there were
-run; with `seeds` the names are those of cases of the fuzzer instead of the corpus.
+It reads a line of JSON a mutant: its `file`, the path of its `source`, the `folder` for releases, the `names` of cases,
+and the `seconds` and `processor_seconds` it may take. It answers with `done`, `died` or `hung`. With `lines` it also
+writes which lines of the files named there were run; with `seeds` the names are those of cases of the fuzzer instead of
+the corpus.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import resource
 import signal
 import sys
 import threading
@@ -111,6 +113,7 @@ def answer(task: dict[str, Any]) -> str:
             with open(os.devnull, "w") as nowhere:
                 os.dup2(nowhere.fileno(), 1)
                 os.dup2(nowhere.fileno(), 2)
+                resource.setrlimit(resource.RLIMIT_CPU, (int(task["processor_seconds"]),) * 2)
                 run_corpus(task)
             code = 0
         finally:
@@ -118,6 +121,8 @@ def answer(task: dict[str, Any]) -> str:
     end = time.monotonic() + float(task["seconds"])
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
+        if done and os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
+            return "hung"
         if done:
             return "done" if status == 0 else "died"
         time.sleep(0.02)

@@ -179,11 +179,12 @@ def mutate() -> dict[str, Any]:
 
 
 def _counts(mutants: list[Mutant], judged: list[tuple[str, str]], seed: int, n_places: int) -> dict[str, Any]:
-    listed: dict[str, list[str]] = {"survived": [], "survived, the loss it tells": [], "not reached": []}
+    """How many ended how, and all that were not caught, by the reason."""
+    listed: dict[str, list[str]] = {}
     for mutant, (what, where) in zip(mutants, judged, strict=True):
-        if what in listed:
+        if not what.startswith("caught"):
             told = f"{mutant.file}:{mutant.line}, {mutant.what}"
-            listed[what].append(f"{told}: {where}" if where else told)
+            listed.setdefault(what, []).append(f"{told}: {where}" if where else told)
     return {
         "mutants": len(mutants),
         "of_places": n_places,
@@ -191,7 +192,6 @@ def _counts(mutants: list[Mutant], judged: list[tuple[str, str]], seed: int, n_p
         "methods": METHODS,
         "cases": len(corpus()),
         "counts": dict(sorted(Counter(what for what, _ in judged).items())),
-        "loss_only": listed["survived, the loss it tells"],
-        "not_reached": listed["not reached"],
-        "findings": listed["survived"],
+        "not_caught": listed,
+        "findings": listed.get("survived", []),
     }
