@@ -214,12 +214,15 @@ class MatchingSearch:
     def settle(self) -> bool:
         """Choose in whole numbers among all divisions that may be the best; whether it came to an end.
 
-        As in `finish`, a group with a gap of more than the best costs above the bound is in no better one.
+        Costs are multiples of a step, however small: if the best is less than one above the bound, none is
+        better. Else, as in `finish`, a group with a gap of more than that is in no better division.
         """
         whole, gaps = WholeCosts.of(self.costs.table), self._complete()
         if whole is None or gaps is None:
             return False
         room = self.least - gaps.total + self.n / 2 * SHORT + BLURRED
+        if not self.costs.is_whole and room < self.costs.units / whole.unit:
+            return True
         if gaps.n_looked_at(room) > MOST_LOOKED_AT:
             return False
         groups = np.concatenate([self.best, gaps.pairs_below(room)[0], gaps.triples_below(room)[0]])
