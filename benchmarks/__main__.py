@@ -31,6 +31,7 @@ from benchmarks import (
     sweep,
     tight,
     time_limits,
+    verify_large,
 )
 from benchmarks.papers import rebuild as papers
 from benchmarks.results import save, wait_for_quiet
@@ -40,6 +41,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "attacks": attacks.run,
     "million": million.run,
     "large": large.run,
+    "verify_large": verify_large.run,
     "startup": startup.run,
     "mondrian": mondrian.run,
     "methods": methods.run,

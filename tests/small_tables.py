@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, timedelta
 from fractions import Fraction
+from itertools import pairwise
 from random import Random
 from typing import Any
 
 import polars as pl
 
+from tclose.schema.changes import with_k, with_t
 from tclose.schema.schema import Schema
+from tests.oracles.optimal_partition import Domain, read_columns
 from tests.oracles.sabre import exact_transport
 
 TREE = {"u": ["a", "b"], "v": {"w": ["c", "d"], "e": []}, "f": []}
@@ -28,7 +31,11 @@ def starred_table(seed: int) -> tuple[pl.DataFrame, Schema]:
 
 
 def small_table(
-    seed: int, most: int = 8, recodes: Sequence[str] = RECODES, demands: Sequence[str] = DEMANDS
+    seed: int,
+    most: int = 8,
+    recodes: Sequence[str] = RECODES,
+    demands: Sequence[str] = DEMANDS,
+    distances: Sequence[str] = DISTANCES,
 ) -> tuple[pl.DataFrame, Schema]:
     """A table of 2 to `most` rows, and a schema; the same for the same seed."""
     random = Random(seed)
@@ -43,7 +50,7 @@ def small_table(
         columns[f"q{place}"], quasi[f"q{place}"] = _with_gaps(values, missing, random), keys
     demand = random.choice(demands)
     for place in range({"k": 0, "two": 2, "three": 3, "joint": 2}.get(demand, 1)):
-        distance = random.choice(DISTANCES)
+        distance = random.choice(distances)
         values, keys = _sensitive(distance, n, random)
         gaps = missing if missing == "drop" or distance not in ("numeric", "matrix") else None
         columns[f"s{place}"] = _with_gaps(values, gaps, random)
@@ -52,6 +59,63 @@ def small_table(
     keys = {"k": random.choice([1, 1, 2, 2, 3]), "recode": recode, "quasi": quasi, "sensitive": sensitive}
     keys |= {"joint": joint} | ({"missing": missing} if missing else {})
     return pl.DataFrame(columns), Schema.from_dict(keys)
+
+
+def reached_table(seed: int, distance: str, recode: str, demand: str = "t") -> tuple[pl.DataFrame, Schema]:
+    """A table whose every t is exactly what some partition into classes of k rows reaches."""
+    frame, schema = small_table(seed, 7, (recode,), (demand,), (distance,) if demand == "t" else DISTANCES)
+    random = Random(seed)
+    columns = read_columns(frame, schema)
+    domains = {each.column: Domain.of(each, columns[each.column]) for each in schema.sensitive}
+    n = len(next(iter(columns.values())))
+    rows = random.sample(range(n), n)
+    cuts = [0, *sorted(random.sample(range(1, n), random.randint(0, n - 1))), n] if n > 1 else [0, n]
+    classes = [rows[first:last] for first, last in pairwise(cuts)]
+    for joint in schema.joint:
+        domains[joint.name] = Domain.joined([domains[column] for column in joint.columns])
+    for name in (*(each.column for each in schema.sensitive if each.t is not None), *(j.name for j in schema.joint)):
+        reference = domains[name].counts(range(n))
+        reached = max(domains[name].emd(domains[name].counts(members), reference) for members in classes)
+        schema = with_t(schema, str(reached), name)
+    return frame, with_k(schema, min(map(len, classes)))
+
+
+def paired_table(seed: int, recode: str, diverse: bool) -> tuple[pl.DataFrame, Schema]:
+    """What `two-diversity` takes: k = 2 alone, or 2-diversity; often at equality, with gaps and rows that repeat."""
+    random = Random(seed)
+    n, missing = random.randint(2, 8), random.choice([None, "category", "drop"])
+    columns: dict[str, list[Any]] = {}
+    quasi = {}
+    for place in range(random.randint(1, 3)):
+        values, quasi[f"q{place}"] = _quasi(random.choice(KINDS), n, recode, random)
+        columns[f"q{place}"] = _with_gaps(values, missing, random)
+    keys: dict[str, Any] = {"k": 2, "recode": recode, "quasi": quasi} | ({"missing": missing} if missing else {})
+    if diverse:
+        if random.random() < 0.5:  # one value has half of the rows, and a row is over if they are odd
+            columns["s"] = ["flu"] * (n // 2) + random.choices(LEAVES[1:], k=n - n // 2)
+            random.shuffle(columns["s"])
+        else:
+            columns["s"] = _with_gaps(random.choices(LEAVES[: random.randint(2, 5)], k=n), missing, random)
+        keys |= {"k": random.choice([1, 2]), "sensitive": {"s": {"distance": "equal", "l": {"frequency": 2}}}}
+    frame = pl.DataFrame(columns)
+    if random.random() < 0.4:
+        few = random.randint(1, n)
+        frame = frame[[0, *(random.randrange(few) for _ in range(n - 1))]]  # the first row has no gap
+    return frame, Schema.from_dict(keys)
+
+
+def tiny_steps(seed: int) -> tuple[pl.DataFrame, Schema]:
+    """Numbers so far from each other that losses differ in the thirteenth digit, or after it."""
+    random = Random(seed)
+    n = random.randint(4, 8)
+    far = 10 ** random.randint(6, 14)
+    numbers = [random.randint(0, 9) + far * random.choice([0, 0, 1]) for _ in range(n)]
+    other = [random.randint(0, 10 ** random.randint(1, 7)) for _ in range(n)]
+    columns: dict[str, list[Any]] = {"a": numbers} | ({"b": other} if random.random() < 0.5 else {})
+    quasi = {name: {"kind": "numeric"} for name in columns}
+    columns["s"] = random.choices(LEAVES, k=n)
+    sensitive = {"s": {"distance": "equal", "l": {"frequency": 2}}}
+    return pl.DataFrame(columns), Schema.from_dict({"k": 2, "quasi": quasi, "sensitive": sensitive})
 
 
 def matrix_table(seed: int, joint: bool = False) -> tuple[pl.DataFrame, Schema]:

@@ -69,6 +69,7 @@ def told(df: Any, schema: dict[str, Any]) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore::tclose.errors.HighLossWarning")
+@pytest.mark.filterwarnings("ignore::tclose.errors.RepeatedIdentifierWarning")
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", one_in(3, VALUES))
 def test_every_form_gives_the_same(name: str, role: str, tmp_path: Path) -> None:

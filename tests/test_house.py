@@ -30,7 +30,7 @@ PUBLIC = {  # DESIGN, *Public interface*, and what the pages add to it
     "class": [
         *("Attacks", "Comparison", "Hierarchy", "Release", "Schema", "Suggestion", "Verdict"),
         *("BusyError", "EarlierReleaseWarning", "HighLossWarning", "InferredSchemaWarning", "InfeasibleError"),
-        *("LockError", "MeasureError", "MissingExtraError"),
+        *("LockError", "MeasureError", "MissingExtraError", "RepeatedIdentifierWarning"),
         *("SchemaError", "SizeError", "TableError", "TcloseError", "VerificationError"),
     ],
     "module": ["datasets", "distances", "pages", "stream", "testing"],

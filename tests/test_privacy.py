@@ -144,6 +144,7 @@ def test_classes_in_different_tails_stay_apart() -> None:
     assert tclose.assess(release.table, schema(quasi=bounds, identifiers=[])).classes == 3
 
 
+@pytest.mark.filterwarnings("ignore::tclose.errors.RepeatedIdentifierWarning")
 def test_a_time_limit_also_holds_where_every_cut_is_asked_about() -> None:
     frame, made = hospital(4_000, seed=1)
     keys = made.as_dict()

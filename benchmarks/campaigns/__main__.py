@@ -27,7 +27,7 @@ def main() -> int:
     COUNTS.mkdir(exist_ok=True)
     told = {"campaign": name, "machine": machine(), **counts}
     (COUNTS / f"{name}.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-    print(json.dumps({key: value for key, value in counts.items() if not isinstance(value, list)}, indent=2))
+    print(json.dumps({key: value for key, value in counts.items() if key != "not_caught"}, indent=2))
     return 1 if counts["findings"] else 0
 
 

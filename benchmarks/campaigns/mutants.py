@@ -1,60 +1,67 @@
 """Mutants: one wrong comparison, constant, index or sign at a time, in what makes releases.
 
-Each mutant of the encoder, the distances, the kernels, recoding and axes releases the corpus. A release that
-differs from the right one is judged by the package as it is: does it keep its promise, is it true to the
-original, and does its certificate fit and tell the right loss? One that does not, and was written all the
-same, is a survivor. `MUTANTS` and `MUTANT_SEED` say how many are drawn, and how.
+Each mutant of the encoder, the distances, the kernels and loops, recoding and axes releases the corpus. A release or
+certificate that differs from the right one is judged by the fuzzer's judge, which takes nothing from the package:
+does it keep its promise, is it true to the original, are the numbers of its certificate right, and its loss? One that
+is wrong, and was written all the same, is a survivor. `MUTANTS` and `MUTANT_SEED` say how many are drawn, and how.
 """
 
 from __future__ import annotations
 
 import ast
-import copy
 import json
 import os
 import random
-import shutil
-import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import tclose
-from benchmarks.campaigns.corpus import METHODS, tables
+from benchmarks.campaigns.corpus import METHODS, corpus
+from benchmarks.campaigns.mutant_pool import MutantPool
+from benchmarks.campaigns.mutant_verdict import differs, wrong_with
 
 PACKAGE = Path(tclose.__file__).parent
-FILES = [
-    *(f"table/{name}.py" for name in ("encode", "reading", "quasi", "sensitive", "joint_codes", "axes", "times")),
-    *(f"table/{name}.py" for name in ("row_selection", "coded")),
-    *(
-        f"distances/{name}.py"
-        for name in ("equal", "hierarchical", "line", "numeric", "ordered", "transport_form", "tree")
-    ),
-    *(f"kernels/{name}.py" for name in ("closeness", "costs", "sorting", "transport")),
-    *("release/recode.py", "release/column_types.py"),
-]
-SECONDS = 120.0
+ENCODER = ("encode", "reading", "quasi", "sensitive", "joint_codes", "axes", "times", "row_selection", "coded")
 SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.And: ast.Or,
     ast.Or: ast.And,
 }  # fmt: skip
+CHECKED = ("VerificationError",)  # what the verifier, truth and the agreement of both raise
+Lines = dict[str, set[int]]  # by case, the lines of a file that it runs
+
+
+def files() -> list[str]:
+    """Encoder and axes, distances, kernels, all compiled loops, and recoding."""
+    found = [PACKAGE / "table" / f"{name}.py" for name in ENCODER]
+    found += sorted((PACKAGE / "distances").glob("*.py"))
+    found += [path for path in sorted((PACKAGE / "kernels").glob("*.py")) if path.stem not in ("__init__", "compile")]
+    found += sorted((PACKAGE / "algorithms").rglob("*_loops.py"))
+    found += [PACKAGE / "release" / "recode.py", PACKAGE / "release" / "column_types.py"]
+    return [str(path.relative_to(PACKAGE)) for path in found]
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: the how-manieth place of a file."""
+    """One change: the how-manieth place of a file, and the lines of its statement; none where it runs on loading."""
 
     file: str
     place: int
     line: int
     what: str
+    statement: tuple[int, int] | None
+
+    def reached_by(self, lines: Lines) -> list[str]:
+        """The cases that run it."""
+        if self.statement is None:
+            return list(lines)
+        inside = range(self.statement[0], self.statement[1] + 1)
+        return [name for name, run in lines.items() if not run.isdisjoint(inside)]
 
 
 def places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, Callable[[], None]]]:
@@ -78,19 +85,39 @@ def _swap(node: Any) -> None:
     node.op = SWAPPED[type(node.op)]()
 
 
-def drawn(number: int, seed: int) -> list[Mutant]:
-    """So many mutants of all there are, at random."""
+def statements(tree: ast.AST) -> dict[ast.AST, tuple[int, int] | None]:
+    """Of every node, the lines of the statement of a function that it belongs to; of a loop or a test only its head."""
+    found: dict[ast.AST, tuple[int, int] | None] = {}
+
+    def visit(node: ast.AST, lines: tuple[int, int] | None, in_function: bool) -> None:
+        if isinstance(node, ast.stmt) and in_function:
+            body = getattr(node, "body", None)
+            end = body[0].lineno - 1 if isinstance(body, list) and body else node.end_lineno or node.lineno
+            lines = node.lineno, max(end, node.lineno)
+        found[node] = lines
+        inside = in_function or isinstance(node, ast.FunctionDef)
+        own = {id(each) for each in getattr(node, "body", [])} if isinstance(node, ast.FunctionDef) else set()
+        for child in ast.iter_child_nodes(node):  # defaults and decorators of a function run where it is defined
+            visit(child, lines, inside if id(child) in own or not isinstance(node, ast.FunctionDef) else in_function)
+
+    visit(tree, None, False)
+    return found
+
+
+def all_mutants() -> list[Mutant]:
+    """Every change of every file."""
     found = []
-    for file in FILES:
+    for file in files():
         tree = ast.parse((PACKAGE / file).read_text(encoding="utf-8"))
+        lines = statements(tree)
         for place, (node, what, _) in enumerate(places(tree)):
-            found.append(Mutant(file, place, getattr(node, "lineno", 0), what))
-    return random.Random(seed).sample(found, min(number, len(found)))
+            found.append(Mutant(file, place, getattr(node, "lineno", 0), what, lines[node]))
+    return found
 
 
 def mutated(mutant: Mutant) -> str:
     """The source of a file with the change in it."""
-    tree = copy.deepcopy(ast.parse((PACKAGE / mutant.file).read_text(encoding="utf-8")))
+    tree = ast.parse((PACKAGE / mutant.file).read_text(encoding="utf-8"))
     for place, (_, _, change) in enumerate(places(tree)):
         if place == mutant.place:
             change()
@@ -98,76 +125,73 @@ def mutated(mutant: Mutant) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def releases(folder: Path, package: Path) -> dict[str, str] | None:
-    """What became of the corpus with a package, whose releases are in the folder; None if it took too long or died."""
-    path = os.pathsep.join([str(package), str(PACKAGE.parent.parent)])
-    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "benchmarks.campaigns.corpus", str(folder)]
-    try:
-        subprocess.run(command, env=environment, timeout=SECONDS, check=True, capture_output=True)
-    except (subprocess.TimeoutExpired, subprocess.CalledProcessError):
-        return None
+def judge(mutant: Mutant, names: list[str], right: Path, pool: MutantPool) -> tuple[str, str]:
+    """What became of a mutant, and where it survived."""
+    if not names:
+        return "not reached", ""
+    with tempfile.TemporaryDirectory() as room:
+        folder = Path(room)
+        ended = pool.run(folder, names, mutant.file, mutated(mutant))
+        if ended != "done":
+            return f"caught: {ended}", ""
+        outcomes, expected = (_outcomes(each) for each in (folder, right))
+        cases = {name: corpus()[name] for name in names}
+        changed = [
+            name
+            for name, case in cases.items()
+            if outcomes[name] != expected[name] or differs(case, folder, right, name)
+        ]
+        wrong = [problem for name in changed if (problem := wrong_with(cases[name], folder, name))]
+        if wrong:
+            only_loss = all(problem.is_loss for problem in wrong)
+            return "survived, the loss it tells" if only_loss else "survived", "; ".join(map(str, wrong[:3]))
+        refused = {outcomes[name] for name in changed if outcomes[name] != "released"}
+        if refused & {*CHECKED}:
+            return "caught: verified", ""
+        if refused:
+            return "caught: " + ("refused" if all(hasattr(tclose, each) for each in refused) else "crashed"), ""
+        return "another release, and true" if changed else "changes nothing", ""
+
+
+def _outcomes(folder: Path) -> dict[str, str]:
     found: dict[str, str] = json.loads((folder / "outcomes.json").read_text(encoding="utf-8"))
     return found
-
-
-def judge(mutant: Mutant, right: Path) -> tuple[str, str]:
-    """What became of a mutant, and where it survived."""
-    with tempfile.TemporaryDirectory() as room:
-        package, folder = Path(room) / "package", Path(room) / "releases"
-        shutil.copytree(PACKAGE, package / "tclose", ignore=shutil.ignore_patterns("__pycache__"))
-        folder.mkdir()
-        (package / "tclose" / mutant.file).write_text(mutated(mutant), encoding="utf-8")
-        outcomes = releases(folder, package)
-        if outcomes is None:
-            return "died or hung", ""
-        wrong = [problem for name in outcomes if (problem := _wrong(name, folder, right))]
-        if wrong:
-            return "survived", "; ".join(wrong)
-        expected = json.loads((right / "outcomes.json").read_text(encoding="utf-8"))
-        if outcomes == expected and all(_same(name, folder, right) for name in outcomes):
-            return "changes nothing", ""
-        caught = {kind for name, kind in outcomes.items() if kind not in ("released", expected[name])}
-        return f"caught: {min(caught)}" if caught else "another release, and true", ""
-
-
-def _same(name: str, folder: Path, right: Path) -> bool:
-    one, other = folder / f"{name}.csv", right / f"{name}.csv"
-    return one.exists() == other.exists() and (not one.exists() or one.read_bytes() == other.read_bytes())
-
-
-def _wrong(name: str, folder: Path, right: Path) -> str | None:
-    """What is wrong with a release that was written, by the package as it is."""
-    path = folder / f"{name}.csv"
-    if not path.exists():
-        return None
-    beside = path.with_name(path.name + ".certificate.json")
-    certificate = json.loads(beside.read_text(encoding="utf-8"))
-    if _same(name, folder, right):
-        before = json.loads((right / beside.name).read_text(encoding="utf-8"))
-        differ = [key for key in before if before[key] != certificate.get(key)]
-        return f"{name}: certificate differs in {', '.join(differ)}" if differ else None
-    table = next(each for each in tables() if name.startswith(each.name.replace(" ", "-") + "-"))
-    verdict = tclose.verify(path, table.schema, original=table.frame)
-    if not verdict.holds:
-        return f"{name}: {verdict.problems[0]}"
-    return None
 
 
 def mutate() -> dict[str, Any]:
     """Draw mutants, judge each, and list those that survive."""
     number, seed = int(os.environ.get("MUTANTS", "300")), int(os.environ.get("MUTANT_SEED", "1"))
-    with tempfile.TemporaryDirectory() as room:
+    every = all_mutants()
+    mutants = random.Random(seed).sample(every, min(number, len(every)))
+    with tempfile.TemporaryDirectory() as room, MutantPool() as pool:
         right = Path(room)
-        if releases(right, PACKAGE.parent) is None:
-            raise SystemExit("The corpus cannot be released without a mutant.")
-        mutants = drawn(number, seed)
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            judged = list(pool.map(lambda mutant: judge(mutant, right), mutants))
-    survivors = [
-        f"{mutant.file}:{mutant.line}, {mutant.what}: {where}"
-        for mutant, (what, where) in zip(mutants, judged, strict=True)
-        if what == "survived"
-    ]
-    counts = Counter(what for what, _ in judged)
-    return {"mutants": len(mutants), "seed": seed, "methods": METHODS, "counts": dict(counts), "findings": survivors}
+        traced = {name: pool.traced(right, files(), name) for name in corpus()}
+        (right / "outcomes.json").write_text(json.dumps({name: each["what"] for name, each in traced.items()}))
+        problems = [str(problem) for name in corpus() if (problem := wrong_with(corpus()[name], right, name))]
+        if problems:
+            raise SystemExit(f"The corpus is not released rightly without a mutant: {'; '.join(problems)}")
+        judged = []
+        for mutant in mutants:
+            of_file = {name: each["lines"].get(mutant.file, set()) for name, each in traced.items()}
+            judged.append(judge(mutant, mutant.reached_by(of_file), right, pool))
+            print(f"{len(judged)} {mutant.file}:{mutant.line}, {mutant.what}: {judged[-1][0]}", flush=True)
+    return _counts(mutants, judged, seed, len(every))
+
+
+def _counts(mutants: list[Mutant], judged: list[tuple[str, str]], seed: int, n_places: int) -> dict[str, Any]:
+    """How many ended how, and all that were not caught, by the reason."""
+    listed: dict[str, list[str]] = {}
+    for mutant, (what, where) in zip(mutants, judged, strict=True):
+        if not what.startswith("caught"):
+            told = f"{mutant.file}:{mutant.line}, {mutant.what}"
+            listed.setdefault(what, []).append(f"{told}: {where}" if where else told)
+    return {
+        "mutants": len(mutants),
+        "of_places": n_places,
+        "seed": seed,
+        "methods": METHODS,
+        "cases": len(corpus()),
+        "counts": dict(sorted(Counter(what for what, _ in judged).items())),
+        "not_caught": listed,
+        "findings": listed.get("survived", []),
+    }

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tclose.errors import LockError as LockError
     from tclose.errors import MeasureError as MeasureError
     from tclose.errors import MissingExtraError as MissingExtraError
+    from tclose.errors import RepeatedIdentifierWarning as RepeatedIdentifierWarning
     from tclose.errors import SchemaError as SchemaError
     from tclose.errors import SizeError as SizeError
     from tclose.errors import TableError as TableError
@@ -68,8 +69,8 @@ _HOMES = {
     "distances": ("emd", "moves"),
     "errors": (
         *("BusyError", "EarlierReleaseWarning", "HighLossWarning", "InfeasibleError", "InferredSchemaWarning"),
-        *("LockError", "MeasureError", "MissingExtraError", "SchemaError", "SizeError", "TableError", "TcloseError"),
-        "VerificationError",
+        *("LockError", "MeasureError", "MissingExtraError", "RepeatedIdentifierWarning", "SchemaError", "SizeError"),
+        *("TableError", "TcloseError", "VerificationError"),
     ),
     "algorithms": ("methods",),
     "evaluation.attacks.attack": ("attack", "Attacks"),

@@ -78,3 +78,7 @@ class HighLossWarning(UserWarning):
 
 class EarlierReleaseWarning(UserWarning):
     """The same table was released before: whoever has both releases can intersect them."""
+
+
+class RepeatedIdentifierWarning(UserWarning):
+    """An identifier names several rows, and no unit is named: k counts rows, which may be fewer persons."""

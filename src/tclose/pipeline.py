@@ -21,7 +21,14 @@ from tclose.algorithms.control import Control
 from tclose.algorithms.explain import explain_single_class
 from tclose.algorithms.held_classes import held_classes
 from tclose.algorithms.requirement import Requirement
-from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
+from tclose.errors import (
+    HighLossWarning,
+    InfeasibleError,
+    RepeatedIdentifierWarning,
+    SchemaError,
+    TableError,
+    VerificationError,
+)
 from tclose.release.binding import find_binding, losses_by_column
 from tclose.release.certificate import certify
 from tclose.release.certificate_check import CertificateLike, check_certificate
@@ -43,6 +50,7 @@ from tclose.table.source import Source, read
 from tclose.verification.assessment import Report, assess_source
 from tclose.verification.judge_release import KEPT, judge
 from tclose.verification.measure_release import Measured
+from tclose.verification.persons import repeated_identifiers
 from tclose.verification.published_loss import PublishedLoss, published_loss
 from tclose.verification.verdict import Verdict
 
@@ -127,6 +135,8 @@ def anonymize(
         selected, rows = select_rows(source, schema)
         table = encode_rows(source, selected, rows, schema, show_values)
         requirement = Requirement.of(schema, table)
+        if repeated := repeated_identifiers(source, schema):
+            warnings.warn(repeated, RepeatedIdentifierWarning, stacklevel=2)
         dropped, columns = source.n_rows - len(table), column_digests(selected)
     record = Record(seed, digest, source.n_rows, dropped, algorithm.name, seconds, input_columns=columns)
     warn_of_same_table(record, before)
@@ -171,6 +181,7 @@ def assess(
 ) -> Report:
     """Measure a table as it stands, raw or already generalized: k, t and l, and the worst classes.
 
+    k counts persons where the schema has a `unit` and the table its column, else rows.
     The parameters are those of `anonymize`, but that k need not be given. Quasi-identifiers are
     compared as they are, so hierarchies of theirs need not cover them.
 
@@ -185,7 +196,10 @@ def assess(
         schema = {"k": 1, **schema}
     given, source = take_in(df, schema, keys if schema is not None else {"k": 1, **keys}, assess)
     LOG.info("assess %d rows", source.n_rows)
-    return assess_source(source, given, show_values)
+    report = assess_source(source, given, show_values)
+    for note in report.notes:
+        warnings.warn(note, RepeatedIdentifierWarning, stacklevel=2)
+    return report
 
 
 def verify(
@@ -208,7 +222,7 @@ def verify(
         The schema it was released by: a `Schema`, a dict with its keys, or a path to TOML.
     original
         The table it was made of, whose rows stand in the same order: then truth is judged too, that every
-        released value covers its original one.
+        released value covers its original one, and k in persons if the original has the `unit` of the schema.
     certificate
         Its certificate, or where that lies; if None, the one beside the file, if there is one.
 
@@ -233,7 +247,8 @@ def verify(
     found = judge(source, schema, before)
     path = Path(df) if isinstance(df, str | Path) else None
     beside = check_certificate(source, schema, found.measured, certificate, path)
-    return Verdict((*found.problems, *beside.problems), found.measured, beside.fits, beside.unchecked)
+    problems = (*found.problems, *beside.problems)
+    return Verdict(problems, found.measured, beside.fits, beside.unchecked, found.persons)
 
 
 def _verified(

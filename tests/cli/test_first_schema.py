@@ -221,3 +221,13 @@ def test_awkward_tables_give_a_schema_that_settles(columns: dict[str, list[Any]]
 def test_delimiter_is_written_down() -> None:
     assert tomllib.loads(first_schema(read(people()), "x.csv", ";"))["delimiter"] == ";"
     assert "delimiter" not in tomllib.loads(text_of(people()))
+
+
+def test_what_may_name_a_person_and_repeats_is_said() -> None:
+    text = text_of(people().with_columns(patientId=pl.Series([f"N{row // 3}" for row in range(60)]),
+                                         code=pl.Series([f"c{max(row, 1)}" for row in range(60)])))  # fmt: skip
+    assert "#   patientId: 20 distinct values in 60 rows" in text
+    assert "#   code: 59 distinct values in 60 rows" in text
+    assert '# unit = "..."' in text
+    assert "N1" not in text
+    assert "unit" not in text_of(people())

@@ -649,3 +649,20 @@ def test_verify_accepts_what_was_asked_on_the_command_line(folder: Path, run: Ru
     result = run(*VERIFY)
     assert result.code == 0
     assert "required: it is stricter than the schema, and the table keeps it" in result.out
+
+
+def test_assess_says_what_k_counts(run: Run, tmp_path: Path) -> None:
+    """Twenty patients with five rows each were once k = 5."""
+    rows = [f"{patient},{20 + patient},flu" for patient in range(20) for _ in range(5)]
+    (tmp_path / "visits.csv").write_text("\n".join(["patient,age,ill", *rows]), encoding="utf-8")
+    columns = '[quasi.age]\nkind = "numeric"\n[sensitive.ill]\ndistance = "equal"\nt = 1\n'
+    (tmp_path / "unit.toml").write_text('k = 5\nunit = "patient"\n' + columns, encoding="utf-8")
+    (tmp_path / "named.toml").write_text('k = 5\nidentifiers = ["patient"]\n' + columns, encoding="utf-8")
+    counted = run("assess", tmp_path / "visits.csv", "-s", tmp_path / "unit.toml")
+    assert "100 rows of 20 persons in 20 classes; k = 1, counted in persons by 'patient'" in counted.out
+    assert "5 rows of 1 persons" in counted.out
+    assert run("assess", tmp_path / "visits.csv", "-s", tmp_path / "unit.toml", "--json").json["k"] == 1
+    named = run("assess", tmp_path / "visits.csv", "-s", tmp_path / "named.toml")
+    assert "k = 5, counted in rows: one row is taken to be one person" in named.out
+    assert "'patient' (20 distinct values in 100 rows)" in named.err
+    assert "`unit`" in named.err

@@ -91,3 +91,18 @@ def test_open_bounds_may_be_empty() -> None:
     bounds = {"kind": "numeric", "publish": "bounds"}
     assert judged(table, quasi={"age": {**bounds, "bottom": 18}}).holds
     assert not judged(table, quasi={"age": {**bounds, "top": 90}}).holds
+
+
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical, pl.Enum(["20", "30", ""])])
+@pytest.mark.parametrize("empty", ["", None])
+def test_empty_cells_in_every_type_of_text(kind: Any, empty: str | None) -> None:
+    asked = Schema.from_dict({"k": 1, "quasi": {"age": {"kind": "categorical"}}})
+    assert judge(Source.of(pl.DataFrame({"age": pl.Series(["20", "30"], dtype=kind)})), asked).holds
+    found = judge(Source.of(pl.DataFrame({"age": pl.Series(["20", empty], dtype=kind)})), asked)
+    assert len(found.problems) == 1
+    assert "1 row has no value" in found.problems[0]
+
+
+def test_a_nan_is_no_value() -> None:
+    asked = Schema.from_dict({"k": 1, "quasi": {"age": {"kind": "numeric"}}})
+    assert not judge(Source.of(pl.DataFrame({"age": [1.5, float("nan")]})), asked).holds

@@ -201,7 +201,7 @@ def better_of(found: Partition, start: Partition, table: EncodedTable) -> Partit
     facts = {name: fact for name, fact in start.facts.items() if name != "stopped_early"}
     facts |= {name: found.facts[name] for name in SAID_OF_ALL if name in found.facts}
     if "optimal" in facts and "loss_at_least" in facts:
-        facts["optimal"] = loss <= facts["loss_at_least"] + ROUNDING
+        facts["optimal"] = found.facts.get("optimal", False) or loss <= facts["loss_at_least"]
     return replace(start, facts=facts, notes=start.notes | found.notes)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import combinations
 
 import numpy as np
@@ -20,6 +21,10 @@ NEARLY_UNIQUE = 0.95
 WORTH_SAYING = 0.0005
 SAMPLE = 100_000
 MOST_COLUMNS = 16
+# Names of columns that say whose row it is: the last word, or all of it.
+PERSONS = (
+    r"(?i)(^|[^a-z])(id|ids|nr|no|number|key|uuid|mrn|ssn|patient|person|customer|client|member|user|subject|name)$"
+)
 
 
 def first_schema(source: Source, name: str, delimiter: str = ",") -> str:
@@ -39,6 +44,7 @@ def first_schema(source: Source, name: str, delimiter: str = ",") -> str:
     if unique or nested:
         lines += ["# Never released. Nearly every row has a value of its own in these, or they hold nested values:"]
         lines += [tomli_w.dumps({"identifiers": unique + nested}).strip(), ""]
+    lines += _units(frame, unique)
     rest = [column for column in frame.columns if column not in unique]
     lines += _ranking(frame, rest)
     lines += [
@@ -50,6 +56,27 @@ def first_schema(source: Source, name: str, delimiter: str = ",") -> str:
     for column in rest:
         lines += _choices(frame[column])
     return "\n".join(lines) + "\n"
+
+
+def _units(frame: pl.DataFrame, unique: list[str]) -> list[str]:
+    """Columns that name someone, by their values or by their name, and more than once."""
+    lines = []
+    for column in frame:
+        words = re.sub(r"([a-z])([A-Z])", r"\1_\2", column.name)
+        if column.name in unique or re.search(PERSONS, words):
+            filled = clean(column, (), numeric=False).drop_nulls()
+            distinct = filled.n_unique()
+            if 1 < distinct < len(filled):
+                lines.append(f"#   {_comment(column.name)}: {distinct:,} distinct values in {len(filled):,} rows")
+    if not lines:
+        return []
+    return [
+        "# These may name a person, and repeat: k counts rows, so a class of k rows may then be fewer than k persons.",
+        "# If one of them says whose row it is, do not list it in identifiers, but name it here:",
+        *lines,
+        '# unit = "..."',
+        "",
+    ]
 
 
 def singled_out(frame: pl.DataFrame, columns: list[str]) -> list[tuple[float, tuple[str, ...]]]:

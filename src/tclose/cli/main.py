@@ -33,6 +33,7 @@ from tclose.errors import (
     HighLossWarning,
     InfeasibleError,
     LockError,
+    RepeatedIdentifierWarning,
     TcloseError,
     VerificationError,
 )
@@ -100,7 +101,10 @@ def assess(
     json: Json = False,
     show_values: ShowValues = False,
 ) -> None:
-    """Tell k, l and t of a table as it stands, raw or already generalized."""
+    """Report k, l and t of a table as it stands, raw or already generalized.
+
+    k counts persons where the schema names a unit and the table has it, else rows.
+    """
     from tclose.pipeline import assess
     from tclose.schema.schema import Schema
 
@@ -321,7 +325,7 @@ def main() -> None:
         with ended_by_signals(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             notes: set[str] = set()
-            for shown in (EarlierReleaseWarning, HighLossWarning):
+            for shown in (EarlierReleaseWarning, HighLossWarning, RepeatedIdentifierWarning):
                 warnings.simplefilter("always", shown)
             warnings.showwarning = lambda message, *_args, **_kwargs: _note_once(str(message), notes)
             app()

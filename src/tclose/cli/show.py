@@ -22,11 +22,12 @@ from tclose.verification.verdict import Verdict
 def show_report(report: Report, measures: bool = False) -> None:
     """k, l, t and the worst classes of a table as it stands, and other measures if asked."""
     console = Console()
-    console.print(f"{report.rows:,} rows in {report.classes:,} classes; the smallest has k = {report.k}.")
+    console.print(_counted(report), highlight=False)
     _print_attributes(console, report.measured, report.schema)
     for column in report.t:
         worst = "; ".join(
-            f"{entry['size']} rows at {entry['t']['value']:.4f} ({entry['first']})" for entry in report.worst(column, 3)
+            f"{entry['size']} rows{_of_persons(entry)} at {entry['t']['value']:.4f} ({entry['first']})"
+            for entry in report.worst(column, 3)
         )
         console.print(f"Farthest in [bold]{escape(column)}[/bold]: {worst}.", highlight=False)
         if report._show_values:
@@ -38,6 +39,24 @@ def show_report(report: Report, measures: bool = False) -> None:
             f"Hamming {found.hamming} values, root of Jensen-Shannon {found.jensen_shannon:.4f}.",
             highlight=False,
         )
+
+
+def _counted(report: Report) -> str:
+    """k, and what it counts."""
+    classes, unit = f"{report.classes:,} classes", report.schema.unit
+    if report.persons is not None and unit is not None:
+        return (
+            f"{report.rows:,} rows of {report.persons:,} persons in {classes}; k = {report.k}, counted in persons by "
+            f"'{escape(unit)}'. The smallest class has {report.measured.k:,} rows."
+        )
+    told = f"{report.rows:,} rows in {classes}; the smallest has k = {report.k}, counted in rows"
+    if unit is None:
+        return f"{told}: one row is taken to be one person."
+    return f"{told}: the table has no column '{escape(unit)}', which would say whose row it is."
+
+
+def _of_persons(entry: dict[str, Any]) -> str:
+    return f" of {entry['persons']} persons" if "persons" in entry else ""
 
 
 def show_release(release: Release, told: dict[str, Any]) -> None:
@@ -81,7 +100,8 @@ def show_verified(verdict: Verdict, schema: Schema) -> None:
         words = _sentence(f"kept columns {kept_words(schema, measured)}")
         console.print(f"[red]{escape(words)}[/red]", highlight=False)
     console.print(
-        f"[green]It keeps its promise[/green]: {measured.rows:,} rows, {measured.classes:,} classes, k = {measured.k}."
+        f"[green]It keeps its promise[/green]: {measured.rows:,} rows, {measured.classes:,} classes, k = {verdict.k}"
+        f"{'' if verdict.persons is None else ', counted in persons'}."
     )
     _print_attributes(console, measured, schema)
     console.print("The certificate beside it fits." if verdict.certificate else "There is no certificate beside it.")

@@ -49,6 +49,8 @@ class SpanAxis:
         Whether it is a line of dates.
     builder
         Makes the hierarchy whose levels it has; without one there is nothing between value and `*`.
+    scale
+        The range as a whole number: every end is a multiple of one part in so many.
     """
 
     column: str
@@ -62,6 +64,7 @@ class SpanAxis:
     missing: bool
     dates: bool = False
     builder: Builder | None = None
+    scale: int = 1
 
     @property
     def size(self) -> int:

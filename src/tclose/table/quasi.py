@@ -176,9 +176,9 @@ def _span_axis(
         low_labels[above] = high_labels[above] = f">{label(np.array([top]))[0]}"
         low_ends, high_ends = np.where(above, top, low_ends), np.where(above, most, high_ends)
     one = len(numbers) <= 1 and limits[0] is None  # one value tells all
+    scale = max(most - least, 1)
     low_share, high_share = (
-        np.zeros(len(numbers)) if one else ((ends - least) / max(most - least, 1)).astype(np.float64)
-        for ends in (low_ends, high_ends)
+        np.zeros(len(numbers)) if one else ((ends - least) / scale).astype(np.float64) for ends in (low_ends, high_ends)
     )
     clipped = np.clip(numbers, bottom, top)
     return SpanAxis(
@@ -192,6 +192,7 @@ def _span_axis(
         decimals or 0,
         missing,
         decimals is None,
+        scale=int(scale),
     )
 
 

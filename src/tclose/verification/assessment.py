@@ -20,11 +20,20 @@ from tclose.verification.covering import HIDDEN
 from tclose.verification.distinct_values import factorize
 from tclose.verification.divergence import Divergence, divergence
 from tclose.verification.measure_release import Measured, exact_and_float, measure
+from tclose.verification.persons import Units, read_units, repeated_identifiers
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The privacy of a table as it stands."""
+    """The privacy of a table as it stands.
+
+    Attributes
+    ----------
+    measured
+        What was measured of its rows.
+    notes
+        What whoever reads it should know, a sentence each.
+    """
 
     measured: Measured
     schema: Schema = field(repr=False)
@@ -32,6 +41,8 @@ class Report:
     _source: Source = field(repr=False)
     _columns: tuple[str, ...] = field(repr=False)
     _show_values: bool = field(repr=False, default=False)
+    _units: Units | None = field(repr=False, default=None)
+    notes: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -44,9 +55,19 @@ class Report:
         return self.measured.classes
 
     @property
+    def persons(self) -> int | None:
+        """The number of persons, by the unit of the schema; None where the table does not say whose a row is."""
+        return None if self._units is None else self._units.n
+
+    @property
     def k(self) -> int:
-        """The rows of the smallest class."""
-        return self.measured.k
+        """The persons of the class that has fewest; its rows where the table does not say whose a row is."""
+        return self.measured.k if self._units is None else self._units.fewest(self.measured.grouping)
+
+    @property
+    def counted(self) -> str:
+        """What k counts: `persons`, or `rows`."""
+        return "rows" if self._units is None else "persons"
 
     @property
     def t(self) -> dict[str, Fraction]:
@@ -66,15 +87,17 @@ class Report:
     def worst(self, column: str, most: int = 5) -> list[dict[str, Any]]:
         """The classes farthest from the whole table in one sensitive attribute, or in a joint.
 
-        Each with its size, its distance and where its first row stands; with its
-        quasi-identifiers if values were asked for.
+        Each with its rows, its persons if they are known, its distance and where its first row stands;
+        with its quasi-identifiers if values were asked for.
         """
         distances, groups = self.measured.distances(column), self.measured.grouping
+        persons = None if self._units is None else self._units.in_classes(groups)
         found = []
         for place in map(int, np.lexsort((groups.sizes, -distances.floats))[:most]):
             first = int(np.argmax(groups.labels == place))
             row = self._rows[first : first + 1]
             entry = {"size": int(groups.sizes[place]), "t": exact_and_float(distances.exact(place))}
+            entry |= {} if persons is None else {"persons": int(persons[place])}
             entry["first"] = self._source.name_rows(row)
             if self._show_values:
                 shown = {name: self._source.column(name)[int(row[0])] for name in self._columns}
@@ -83,9 +106,14 @@ class Report:
         return found
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """As JSON has it; `k` counts what `counted` says, and `k_rows` rows."""
         return {
             **self.measured.as_dict(),
+            "k": self.k,
+            "counted": self.counted,
+            "k_rows": self.measured.k,
+            "persons": self.persons,
+            "notes": list(self.notes),
             "measures": {column: found.as_dict() for column, found in self.measures.items()},
             "worst": {column: self.worst(column) for column in self.measured.t},
         }
@@ -100,7 +128,8 @@ def assess_source(source: Source, schema: Schema, show_values: bool = False) -> 
     Raises
     ------
     TableError
-        A column is not there, or values are missing and the schema does not say what that means.
+        A column is not there, values are missing and the schema does not say what that means, or a row
+        does not say whose it is where the table has the unit.
     """
     present = set(source.names)
     columns = tuple(
@@ -128,7 +157,11 @@ def assess_source(source: Source, schema: Schema, show_values: bool = False) -> 
         if not len(rows):
             raise TableError("No row is left after dropping those with missing values.")
     taken = _taken(source, rows, {name: gone[name] for name in columns if name in missing})
-    return Report(measure(taken, schema, columns), schema, rows, source, columns, show_values)
+    note = repeated_identifiers(source, schema)
+    return Report(
+        measure(taken, schema, columns), schema, rows, source, columns, show_values, read_units(taken, schema),
+        () if note is None else (note,),
+    )  # fmt: skip
 
 
 def _gone(source: Source, schema: Schema, name: str) -> NDArray[np.bool_]:

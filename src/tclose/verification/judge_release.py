@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import TableError, VerificationError
@@ -16,6 +17,7 @@ from tclose.table.source import Source
 from tclose.verification.class_diversity import Reached
 from tclose.verification.distinct_values import Factored
 from tclose.verification.measure_release import Measured, measure
+from tclose.verification.persons import Units, read_units
 from tclose.verification.released_classes import group_rows
 from tclose.verification.sensitive_domains import factored_column
 from tclose.verification.truth import truth_problems
@@ -35,6 +37,8 @@ class Judgement:
         A sentence for each promise it breaks, naming the attribute, what is reached and what is asked.
     measured
         All that was measured; None if a column is not there or not readable.
+    persons
+        The persons of the class that has fewest, where the original says whose a row is; else None.
     """
 
     k: int
@@ -42,6 +46,7 @@ class Judgement:
     l: dict[str, Reached]  # noqa: E741 - the name of the field's literature
     problems: list[str]
     measured: Measured | None = field(default=None, repr=False)
+    persons: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -57,13 +62,12 @@ def judge(
     Parameters
     ----------
     original
-        The table that was released.
+        The table that was released. Where it has the unit of the schema, k is judged in persons too.
     rows
         The row of the original that each released row came from; the same row if not given.
 
     Examples
     --------
-    >>> import polars as pl
     >>> schema = Schema.from_dict({"k": 3, "quasi": {"age": {"kind": "numeric"}},
     ...     "sensitive": {"ill": {"distance": "equal", "t": 0.2}}})
     >>> table = pl.DataFrame({"age": ["20", "20", "[30, 40]", "[30, 40]"], "ill": ["a", "b", "a", "a"]})
@@ -83,7 +87,14 @@ def judge(
         smallest = group_rows(source, schema.released_quasi).smallest
         return Judgement(smallest, {}, {}, [*problems, str(error)])
     problems += _broken_promises(found, schema)
-    problems += _told_by_kept(source, schema, found)
+    units = None
+    try:
+        units = _units_of(source, schema, original, rows)
+    except TableError as error:
+        problems.append(str(error))
+    persons = None if units is None else units.fewest(found.grouping)
+    problems += _few_persons(persons, found, schema)
+    problems += _told_by_kept(source, schema, found, units)
     problems += [
         f"'{name}': {_rows(count)} no value, and the schema does not say missing = \"category\"."
         for name, count in found.n_missing.items()
@@ -91,7 +102,7 @@ def judge(
     ]
     if original is not None:
         problems += truth_problems(original, source, schema, rows)
-    return Judgement(found.k, found.t, found.l, problems, found)
+    return Judgement(found.k, found.t, found.l, problems, found, persons)
 
 
 def check_release(
@@ -108,6 +119,22 @@ def check_release(
     if found.problems or found.measured is None:
         raise VerificationError(" ".join(["The table does not keep its promise.", *found.problems]))
     return found.measured
+
+
+def _units_of(source: Source, schema: Schema, original: Source | None, rows: NDArray[np.int64] | None) -> Units | None:
+    """The person of each released row: only the original says it, and only where rows can be matched to it."""
+    if original is None:
+        return None
+    last = source.n_rows - 1 if rows is None else int(rows.max(initial=-1))
+    matched = (
+        original.n_rows == source.n_rows if rows is None else len(rows) == source.n_rows and rows.min(initial=0) >= 0
+    )
+    return read_units(original, schema, rows) if matched and last < original.n_rows else None
+
+
+def _few_persons(persons: int | None, found: Measured, schema: Schema) -> Iterator[str]:
+    if persons is not None and persons < min(schema.k, found.k):
+        yield f"By '{schema.unit}' the rows of some class are those of {_persons(persons)}, and k is {schema.k}."
 
 
 def _needed(schema: Schema) -> tuple[str, ...]:
@@ -133,12 +160,25 @@ def _missing_cells(source: Source, schema: Schema) -> Iterator[str]:
     if schema.missing == "category":
         return
     for quasi in schema.quasi:
+        if not any(_may_be_empty(source.column(name)) for name in quasi.released):
+            continue
         found = source.each(quasi.released, factored_column)
         empty = [found[name].codes == -1 for name in quasi.released]
         for place, name in enumerate(quasi.released):
             count = int(_unexplained(quasi, found[name], place, empty).sum())
             if count:
                 yield f"'{name}': {_rows(count)} no value, and the schema does not say missing = \"category\"."
+
+
+def _may_be_empty(column: pl.Series) -> bool:
+    """Whether some cell is null, a NaN or empty text; far quicker than finding all distinct values."""
+    if column.null_count():
+        return True
+    if column.dtype.is_float():
+        return bool(column.is_nan().any())
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        column = column.unique().cast(pl.String)
+    return column.dtype == pl.String and bool((column.str.len_bytes() == 0).any())
 
 
 def _unexplained(quasi: Quasi, found: Factored, place: int, empty: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
@@ -173,6 +213,10 @@ def _count(rows: int) -> str:
     return "1 row" if rows == 1 else f"{rows} rows"
 
 
+def _persons(count: int) -> str:
+    return "1 person" if count == 1 else f"{count} persons"
+
+
 def _rows(count: int) -> str:
     return f"{_count(count)} {'has' if count == 1 else 'have'}"
 
@@ -187,13 +231,15 @@ def _diverse(value: object) -> str:
     return _shown(value) if isinstance(value, Fraction) else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _told_by_kept(source: Source, schema: Schema, found: Measured) -> Iterator[str]:
+def _told_by_kept(source: Source, schema: Schema, found: Measured, units: Units | None = None) -> Iterator[str]:
     """Kept columns must not divide classes into groups below k."""
     if not schema.keep or schema.keep_unchecked or not found.rows:
         return
-    smallest = group_rows(source, (*schema.released_quasi, *schema.keep)).smallest
+    groups = group_rows(source, (*schema.released_quasi, *schema.keep))
+    smallest = groups.smallest if units is None else units.fewest(groups)
     if smallest < min(schema.k, found.k):
+        told = _count(smallest) if units is None else _persons(smallest)
         yield (
-            f"{KEPT} and released quasi-identifiers together single out a group of {_count(smallest)}, and k is "
+            f"{KEPT} and released quasi-identifiers together single out a group of {told}, and k is "
             f"{schema.k}. Make the columns of `keep` quasi-identifiers, or leave them out."
         )

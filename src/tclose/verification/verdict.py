@@ -24,12 +24,15 @@ class Verdict:
         Whether its certificate fits; None if there is none.
     unchecked
         What the certificate claims and neither the file nor the schema can show, each with the reason.
+    persons
+        The persons of the class that has fewest, where an original was given that says whose a row is; else None.
     """
 
     problems: tuple[str, ...]
     measured: Measured | None = field(repr=False)
     certificate: bool | None = None
     unchecked: dict[str, str] = field(default_factory=dict)
+    persons: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -48,8 +51,10 @@ class Verdict:
 
     @property
     def k(self) -> int | None:
-        """The rows of the smallest class."""
-        return None if self.measured is None else self.measured.k
+        """The persons of the class that has fewest; its rows where it is not known whose a row is."""
+        if self.measured is None:
+            return None
+        return self.measured.k if self.persons is None else self.persons
 
     @property
     def t(self) -> dict[str, Fraction]:
@@ -63,7 +68,10 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        told = {} if self.measured is None else self.measured.as_dict()
+        told: dict[str, Any] = {}
+        if self.measured is not None:
+            counted = "rows" if self.persons is None else "persons"
+            told = self.measured.as_dict() | {"k": self.k, "counted": counted, "k_rows": self.measured.k}
         return {
             "holds": self.holds,
             "problems": list(self.problems),

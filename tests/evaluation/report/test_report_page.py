@@ -197,6 +197,7 @@ def test_names_cannot_break_out_of_the_page() -> None:
         assert "script" not in checked(page).tags
 
 
+@pytest.mark.filterwarnings("ignore::tclose.errors.RepeatedIdentifierWarning")
 def test_dropped_rows_are_not_counted_in_it() -> None:
     frame, _ = small_table()
     keys = {"k": 4, "missing": "drop", "quasi": {"age": {"kind": "numeric"}}, "identifiers": ["job", "zip", "pay"],

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tclose.algorithms.exact.prices import Prices
 from tclose.algorithms.exact.subtables import Go, Types
+from tclose.algorithms.shared.whole_costs import WholeCosts, cheapest_way
 
 if TYPE_CHECKING:
     from tclose.algorithms.exact.subsets_loops import Offers
@@ -23,6 +24,7 @@ MOST_LISTED = 2**21
 PARTS_TRIED = 4096  # of a class, to see whether it falls into two
 BUDGET = 3_000_000  # steps between two looks at the clock, some 0.05 s
 AT_A_TIME, SPLIT_AT_A_TIME = 2**19, 2000
+MOST_SETTLED, MOST_STEPS = 20_000, 500_000  # classes, and steps, for choosing in whole numbers: some seconds
 
 
 @dataclass(eq=False)
@@ -108,6 +110,34 @@ class Cover:
             else:
                 self.raise_bound(limit)
             gap *= 2
+        return True
+
+    def settle(self, prices: Prices, whole: WholeCosts, go: Go) -> bool:
+        """Choose, in whole numbers, among all partitions that cost as much as the best as far as floats can tell.
+
+        Those have no class that costs much more than its prices. Whether it came to an end: where such classes
+        are many, or it was stopped, it does not.
+        """
+        offers = self._offers(prices, self.at_most + 2 * self.trifle - prices.total, go)
+        if offers is None or not offers.listed or len(offers.numbers) > MOST_SETTLED:
+            return False
+        counts = self.types.counts(offers.numbers.astype(np.int64))
+        lost = whole.of_rows([np.flatnonzero(line).tolist() for line in counts])
+        costs = [each * int(line.sum()) for each, line in zip(lost, counts, strict=True)]
+        shape, width = self.types.shape, len(self.types.sizes[1])
+        strides = shape.strides.tolist()
+
+        def options(left: int) -> list[tuple[int, int]]:
+            first = next(place for place, stride in enumerate(strides) if stride <= left)
+            inside = slice(int(offers.starts[first]), int(offers.starts[first + 1]))
+            word = (int(shape.words[0][left // width]) + int(shape.words[1][left % width])) | shape.guards
+            fits = ((word - offers.words[inside]) & shape.guards) == shape.guards
+            return [(int(offers.numbers[at]), costs[at]) for at in (np.flatnonzero(fits) + inside.start).tolist()]
+
+        found = cheapest_way(len(self.kinds) - 1, options, MOST_STEPS, lambda: go(0.9))
+        if found is None:
+            return False
+        self.classes = found[1]
         return True
 
     def _cheapest(self, prices: Prices, limit: float, go: Go) -> Classes | None:

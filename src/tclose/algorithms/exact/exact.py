@@ -17,6 +17,7 @@ from tclose.algorithms.exact.subtables import Types, find_costs, find_kinds
 from tclose.algorithms.packing import form_of
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.cost_step import cost_step
+from tclose.algorithms.shared.whole_costs import WholeCosts
 from tclose.errors import SizeError
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
@@ -27,7 +28,8 @@ MOST_ASKED = 2**18  # choices where numbers are too long for kernels: Python is 
 FINEST = 10**6  # a step of costs that is finer is of no use
 ROUNDING = 1e-12  # losses that differ by less are taken as one
 PROVED_BY = (
-    "a search of all partitions that bounds leave, classes decided in integers, losses as floats to within 1e-12"
+    "a search of all partitions that bounds leave, classes decided in integers; those whose losses floats cannot tell "
+    "apart are compared in whole numbers"
 )
 
 
@@ -50,7 +52,9 @@ class Exact:
     Guarantee
     ---------
     Every class meets k, t and l, decided as everywhere else (`tests/contract`), and no partition that
-    does loses less, up to 1e-12 of rounding (`tests/algorithms/exact/test_exact.py`, against all partitions).
+    does loses less (`tests/algorithms/exact`, `tests/algorithms/test_optimum.py`, against all partitions).
+    Partitions whose losses differ by less than floats can tell are compared in whole numbers; where they are too
+    many, or their numbers too long, `optimal` is false and `loss_at_least` is below the loss by 2e-12.
     Stopped early, the facts say how much any partition loses at least. No chance is involved.
 
     Cost
@@ -86,9 +90,8 @@ class Exact:
         _check_size(Types.of(table), requirement)
         run = _ExactRun.of(table, requirement, control, start)
         finished = run.search()
-        at_least = run.loss if finished else min(run.at_least, run.loss)
-        facts: dict[str, Any] = {"optimal": finished, "loss_at_least": at_least, "proved_by": PROVED_BY}
-        if not finished:
+        facts: dict[str, Any] = {"optimal": run.proven, "loss_at_least": run.proven_loss(), "proved_by": PROVED_BY}
+        if not finished or (control.stop and not run.proven):
             facts = {"stopped_early": True, **facts}
         return Partition(run.labels, facts=facts)
 
@@ -104,6 +107,7 @@ class _ExactRun:
     labels: NDArray[np.int64]
     loss: float
     at_least: float
+    proven: bool = False  # that nothing loses less
 
     @classmethod
     def of(cls, table: EncodedTable, requirement: Requirement, control: Control, start: Partition | None) -> _ExactRun:
@@ -113,6 +117,13 @@ class _ExactRun:
             table, Types.of(table).ordered(), requirement, control, labels, table.loss(labels), table.loss(alone)
         )
 
+    def proven_loss(self) -> float:
+        """What no partition loses less than: the loss itself where it is the least, else with all rounding off."""
+        whole = WholeCosts.of(self.table) if self.proven else None
+        if whole is not None:
+            return whole.loss_of(self.labels)
+        return max(min(self.at_least, self.loss) - 2 * ROUNDING, 0.0)
+
     def go(self, done: float) -> bool:
         """Tell how far it is, and hear whether to go on."""
         self.control.report(loss=self.loss, done=done)
@@ -120,9 +131,11 @@ class _ExactRun:
 
     def search(self) -> bool:
         """Whether the best was found before the time was over."""
-        n = len(self.table)
-        if self.loss <= self.at_least + ROUNDING:
-            return True
+        n, whole = len(self.table), WholeCosts.of(self.table)
+        if self.loss <= self.at_least + ROUNDING:  # as little as every row by itself
+            self.proven = whole is not None and whole.of_labels(self.labels) <= whole.of_labels(np.arange(n))
+            if self.proven or whole is None:
+                return True
         kinds = find_kinds(self.types, self.requirement, self.go)
         costs = None if kinds is None else find_costs(self.types, kinds, self.go)
         if kinds is None or costs is None:
@@ -141,11 +154,16 @@ class _ExactRun:
         return finished
 
     def _priced(self, cover: Cover) -> bool:
+        """Price rows and search; where costs have no step, floats leave open which of the best is the best."""
         prices, finished = find_prices(self.types, cover.costs, self.go)
         cover.raise_bound(prices.total)
         finished = finished and cover.dive(prices, self.go)
         self._learn(cover)
-        return finished and cover.search(prices, self.go)
+        if not (finished and cover.search(prices, self.go)):
+            return False
+        whole = None if cover.step else WholeCosts.of(self.types.table)
+        self.proven = bool(cover.step) or (whole is not None and cover.settle(prices, whole, self.go))
+        return True
 
     def _learn(self, cover: Cover) -> None:
         if cover.classes is not None:

@@ -7,10 +7,9 @@ from math import gcd, lcm
 
 import numpy as np
 
-from tclose.table.axes import SpanAxis
+from tclose.algorithms.shared.whole_costs import parts_of, weight_of
+from tclose.table.axes import Axis, SpanAxis
 from tclose.table.encode import EncodedTable
-
-NEAR = 1e-14  # a float that is no nearer to a fraction is another number
 
 
 def cost_step(table: EncodedTable, finest: int) -> Fraction | None:
@@ -34,17 +33,24 @@ def cost_step(table: EncodedTable, finest: int) -> Fraction | None:
     """
     over, under = 0, 1
     for axis in table.axes:
-        if isinstance(axis, SpanAxis):  # mixed with a missing value a row loses all
-            shares = np.concatenate([axis.lows, axis.highs, np.ones(int(axis.missing))])
-        else:
-            shares = axis.gap_costs
-        for share in np.unique(axis.weight * shares).tolist():
-            part = Fraction(share).limit_denominator(finest)
-            if abs(share - part) > NEAR:
-                return None
+        weight, parts = weight_of(axis), parts_of(axis)
+        if not weight:
+            return None
+        for share in _losses(axis, parts):
+            part = weight * Fraction(share, parts)
             common = lcm(under, part.denominator)
             if common > finest:
                 return None
             over = gcd(over * (common // under), part.numerator * (common // part.denominator))
             under = common
     return Fraction(over, under) if over else None
+
+
+def _losses(axis: Axis, parts: int) -> list[int]:
+    """Losses of an axis, in parts, of which that of every span is a sum or a difference."""
+    if isinstance(axis, SpanAxis):  # mixed with a missing value a row loses all
+        shares = np.concatenate([axis.lows, axis.highs, np.ones(int(axis.missing))])
+    else:
+        shares = axis.gap_costs
+    whole: list[int] = np.unique(np.rint(shares * parts).astype(np.int64)).tolist()
+    return whole

@@ -30,25 +30,32 @@ from typing import NamedTuple
 import numpy as np
 
 from tclose.algorithms.control import Control
+from tclose.algorithms.shared.whole_costs import WholeCosts
 from tclose.algorithms.two_diversity.matching_program import MatchingProgram, Solution
 from tclose.algorithms.two_diversity.parity import TINY, violated_sets
+from tclose.algorithms.two_diversity.settling import settle
 from tclose.algorithms.two_diversity.small_groups import Floats, GroupCosts, Groups, are_diverse, divide
 
 NEAREST = 8  # neighbours of each row that the program begins with
 AT_ONCE = 4  # groups added for each row at a time
 SHORT = 1e-7  # how much a group may fall short of its worth
 CLOSED = 1e-3  # units that a division may cost more than the bound, where costs are not whole
+BLURRED = 1e-5  # units: more than rounding adds to the cost of a division
+MOST_LOOKED_AT = 5_000_000  # triples, to find those that may be in a better division
 WITHIN = 0.25  # the same of an integer program where they are: with what the lines cost, less than a unit
 
 
 class Matching(NamedTuple):
-    """A division, a cost (without the lines) that none is below, how it ended, and whether a solver is believed."""
+    """A division, a cost (without the lines) that none is below, and how it ended.
+
+    `trusts` says that the bound is the word of the solver of integer programs.
+    """
 
     groups: Groups
     bound: float
     optimal: bool
     stopped: bool
-    trusts_solver: bool
+    trusts: bool = False
 
 
 @dataclass(eq=False)
@@ -60,6 +67,7 @@ class Gaps:
     worth: Floats  # of each of these sets
     rows: Floats  # r
     both: Floats  # D
+    total: float = 0.0  # what all rows and sets are worth
     pairs: Floats = field(init=False)
 
     @classmethod
@@ -69,7 +77,8 @@ class Gaps:
         members = np.array([program.sets[each] for each in counts], np.float64).reshape(-1, len(solution.rows))
         worth = solution.sets[counts]
         both = (members * worth[:, None]).T @ members
-        return cls(costs, members, worth, solution.rows + np.diag(both), both)
+        total = float(solution.rows.sum() + worth.sum())
+        return cls(costs, members, worth, solution.rows + np.diag(both), both, total)
 
     def __post_init__(self) -> None:
         self.pairs = self.costs.pairs - self.rows[:, None] - self.rows + 2 * self.both
@@ -78,6 +87,11 @@ class Gaps:
         """All pairs with a gap below this, and their gaps."""
         first, second = np.nonzero(np.triu(self.pairs < gap, 1))
         return np.stack([first, second, second], axis=1), self.pairs[first, second]
+
+    def n_looked_at(self, gap: float) -> int:
+        """How many triples, at most, are looked at to find those with a gap below this."""
+        near = np.triu(self.pairs < 2 * gap + 2 * self.both + 3 * SHORT, 1).sum(axis=1)
+        return int((near * near).sum())
 
     def triples_below(self, gap: float) -> tuple[Groups, Floats]:
         """All triples with a gap below this, and their gaps, if no pair falls short by more than `SHORT`."""
@@ -114,7 +128,7 @@ class MatchingSearch:
         self.best = divide(costs.pairs, costs.codes, np.arange(self.n))
         self.least = costs.in_all(self.best)
         self.bound = 0.0
-        self.trusts_solver = False
+        self.trusts = False
         self.program = MatchingProgram(self.n, control)
         self._add(self.best)
         near = np.argsort(costs.pairs, axis=1, kind="stable")[:, :NEAREST]
@@ -193,9 +207,38 @@ class MatchingSearch:
         room, above = self.least - worth, self.least
         self._add(gaps.pairs_below(room)[0])
         self._add(gaps.triples_below(room)[0])
-        answer = min(self._finish_once(margin), above)
-        self.trusts_solver = not self.is_closed  # what duality has not proved by now rests on the solver's word
-        self.bound = max(self.bound, answer)
+        bound = min(self._finish_once(margin), above)
+        if bound > self.bound:
+            self.bound, self.trusts = bound, True
+
+    def settle(self) -> bool:
+        """Choose in whole numbers among all divisions that may be the best; whether it came to an end.
+
+        Costs are multiples of a step, however small: if the best is less than one above the bound, none is
+        better. Else, as in `finish`, a group with a gap of more than that is in no better division.
+        """
+        whole, gaps = WholeCosts.of(self.costs.table), self._complete()
+        if whole is None or gaps is None:
+            return False
+        room = self.least - gaps.total + self.n / 2 * SHORT + BLURRED
+        if not self.costs.is_whole and room < self.costs.units / whole.unit:
+            return True
+        if gaps.n_looked_at(room) > MOST_LOOKED_AT:
+            return False
+        groups = np.concatenate([self.best, gaps.pairs_below(room)[0], gaps.triples_below(room)[0]])
+        found = settle(whole, groups, self.n, self.control)
+        if found is None:
+            return False
+        self.best, self.least = found, self.costs.in_all(found)
+        return True
+
+    def _complete(self) -> Gaps | None:
+        """The gaps of a program in which no group falls short; None if it was stopped."""
+        while (solution := self.program.solve()) is not None and not self.control.stop:
+            gaps = Gaps.of(self.costs, self.program, solution)
+            if not (self._grow(*gaps.pairs_below(-SHORT)) or self._grow(*gaps.triples_below(-SHORT))):
+                return gaps
+        return None
 
     def _finish_once(self, margin: float) -> float:
         groups, bound = self.program.solve_whole(margin)
@@ -225,5 +268,9 @@ def match(costs: GroupCosts, control: Control) -> Matching:
                 search.finish()
             break
     closed = search.is_closed
-    bound = search.costs.whole_part(search.bound)
-    return Matching(search.best, bound, closed, control.stop and not closed, search.trusts_solver)
+    if not closed or (costs.is_whole and not search.trusts):
+        return Matching(search.best, costs.whole_part(search.bound), closed, control.stop and not closed)
+    if search.settle():
+        return Matching(search.best, costs.whole_cost(search.best), True, False)
+    # What is not settled is proven as far as floats can tell, or by the solver.
+    return Matching(search.best, costs.whole_part(search.bound), costs.is_whole, control.stop, search.trusts)

@@ -92,6 +92,10 @@ class GroupCosts:
         """What a division into these groups costs."""
         return math.fsum(self.of_groups(groups))
 
+    def whole_cost(self, groups: Groups) -> float:
+        """What a division costs without the lines."""
+        return math.fsum(self._of_rows(groups) * sizes(groups))
+
     def whole_part(self, cost: float) -> float:
         """The least that a division costs without the lines if with them it costs at least this much."""
         return max(math.ceil(cost - BLUR - 1e-6), 0) if self.is_whole else max(cost, 0.0)

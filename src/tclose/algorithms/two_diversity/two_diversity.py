@@ -10,6 +10,7 @@ import numpy as np
 from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.shared.whole_costs import WholeCosts
 from tclose.algorithms.two_diversity.matching import match
 from tclose.algorithms.two_diversity.small_groups import GroupCosts, labels_of
 from tclose.errors import SchemaError, SizeError
@@ -46,10 +47,11 @@ class TwoDiversity:
     Guarantee
     ---------
     Every class is 2-diverse, or has two rows. The fact `optimal` says that no partition loses
-    less, and `loss_at_least` is what none is below: exactly where the losses of all spans are
-    multiples of a common unit, as under suppression; else to within 1e-7 of a lost row in all
-    (`tests/algorithms/two_diversity`). The proof is in floats, with a margin: it trusts no more of the solver than
-    the worths it proposes, unless the integer program was needed. The fact `proved_by` says which.
+    less, and `loss_at_least` is what none is below (`tests/algorithms/test_optimum.py`, against all
+    partitions). Where the losses of all spans are multiples of a common unit, as under suppression, floats with a
+    margin prove it, which trust no more of the solver than the worths it proposes. Elsewhere they leave open
+    which of some divisions is the best, and whole numbers decide; where these divisions are too many, `optimal`
+    is false. If the proof is the word of the solver of integer programs, the fact `proved_by` says so.
 
     Cost
     ----
@@ -119,9 +121,10 @@ class TwoDiversity:
         costs = GroupCosts.of(table, codes, rng)
         matching = match(costs, control)
         labels = labels_of(matching.groups, n)
-        loss = table.loss(labels)
-        least = min(matching.bound / costs.units / n, loss)
-        proved_by = BY_SOLVER if matching.trusts_solver else BY_DUALITY
-        facts: dict[str, Any] = {"optimal": matching.optimal, "loss_at_least": least, "proved_by": proved_by}
+        whole = WholeCosts.of(table) if matching.optimal else None
+        least = matching.bound / (costs.units * n)
+        facts: dict[str, Any] = {"optimal": matching.optimal}
+        facts["loss_at_least"] = least if whole is None else whole.loss_of(labels)
+        facts["proved_by"] = BY_SOLVER if matching.trusts else BY_DUALITY
         facts |= {"stopped_early": True} if matching.stopped else {}
         return Partition(labels, facts=facts)

@@ -79,7 +79,8 @@ class Gap:
         """By what share a loss lies above the bound; None where that is 0 and the loss is not."""
         if entry.loss is None or (self.at_least <= ROUNDING < entry.loss):
             return None
-        return max(entry.loss - self.at_least, 0.0) / max(self.at_least, ROUNDING)
+        more = entry.loss - self.at_least
+        return more / max(self.at_least, ROUNDING) if more > ROUNDING else 0.0
 
     def hidden(self, loss: float) -> int | None:
         """A loss as the number of suppressed cells."""

@@ -1,0 +1,100 @@
+"""What is wrong with a release that was written, by the fuzzer's judge: it shares no code with the package."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import polars as pl
+
+import tclose
+from benchmarks.campaigns.corpus import suffix_of
+from tests.fuzz.cases import Case
+from tests.fuzz.forms import make_form, read_file
+from tests.fuzz.judged import as_fractions, differences
+from tests.fuzz.meaning import NoMeaning, Rows
+from tests.fuzz.oracle import groups, judge, released_columns, remaining
+from tests.fuzz.truth import lies
+from tests.oracles.optimal_partition import Problem
+
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """What is wrong, and whether it is the loss alone."""
+
+    name: str
+    what: str
+    is_loss: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.what}"
+
+
+def differs(case: Case, folder: Path, right: Path, name: str) -> bool:
+    """Whether a release, the table that Python shows of it, its loss or its certificate is another."""
+    path = f"{name}{suffix_of(case)}"
+    files = [f"{name}.told.json", path, f"{path}.certificate.json"]
+    return any(_bytes(folder / file) != _bytes(right / file) for file in files)
+
+
+def _bytes(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None
+
+
+def wrong_with(case: Case, folder: Path, name: str) -> Wrong | None:
+    """What is wrong with a release; None if nothing is, or nothing was released."""
+    path = folder / f"{name}{suffix_of(case)}"
+    if not path.exists():
+        return None
+    certificate = json.loads(path.with_name(f"{path.name}.certificate.json").read_text(encoding="utf-8"))
+    rows = read_file(path, case.schema.get("delimiter", ","))
+    kept = [case.rows[row] for row in remaining(case.rows, case.schema)]
+    try:
+        if untrue := lies(kept, rows, case.schema):
+            return Wrong(name, f"untrue: {len(untrue)} cells")
+        truth = judge(rows, case.schema)
+    except NoMeaning:
+        return Wrong(name, "a cell means nothing")
+    if not truth.holds:
+        return Wrong(name, f"broken promise: {'; '.join(truth.broken)}")
+    reached = certificate["reached"]
+    told = differences(truth, reached["k"], as_fractions(reached), reached["l"])
+    told += [f"{key} {certificate[key]}" for key in ("rows", "classes") if certificate[key] != getattr(truth, key)]
+    if told:
+        return Wrong(name, f"certificate: {'; '.join(told)}")
+    loss = json.loads((folder / f"{name}.told.json").read_text(encoding="utf-8"))["loss"]
+    real = loss_of(case, rows)
+    if real is not None and abs(loss - real) > ROUNDING:
+        return Wrong(name, f"the loss is {real:.6f}, told as {loss:.6f}", is_loss=True)
+    return None
+
+
+def loss_of(case: Case, rows: Rows) -> float | None:
+    """The loss of a release by its definition; None where the slow oracle of losses does not take the schema."""
+    keys = case.schema["quasi"].values()
+    if case.schema.get("decimal", ".") != "." or not all(_is_plain(each) for each in keys):
+        return None
+    if any(column.type not in ("int", "float", "text") for column in case.columns):
+        return None
+    frame = make_form(case, "polars", Path())
+    assert isinstance(frame, pl.DataFrame)
+    try:
+        problem = Problem.of(frame, tclose.Schema.from_dict(case.schema))
+    except (ValueError, ArithmeticError, AssertionError, KeyError):
+        return None
+    classes = groups(rows, [each for names in released_columns(case.schema).values() for each in names])
+    return float(problem.loss(sum((problem.cost(tuple(sorted(each))) for each in classes), Fraction(0))))
+
+
+def _is_plain(keys: dict[str, object]) -> bool:
+    return (
+        not {"bottom", "top", "format"} & {*keys}
+        and (
+            not isinstance(keys.get("hierarchy"), dict) or "build" not in keys["hierarchy"]  # type: ignore[operator]
+        )
+        and (keys["kind"] != "date" or "step" not in keys)
+    )
