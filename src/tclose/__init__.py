@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from tclose.algorithms.two_diversity.two_diversity import TwoDiversity as TwoDiversity
     from tclose.distances import emd as emd
     from tclose.distances import moves as moves
+    from tclose.errors import BusyError as BusyError
     from tclose.errors import HighLossWarning as HighLossWarning
     from tclose.errors import InfeasibleError as InfeasibleError
     from tclose.errors import InferredSchemaWarning as InferredSchemaWarning
+    from tclose.errors import LockError as LockError
     from tclose.errors import MeasureError as MeasureError
     from tclose.errors import MissingExtraError as MissingExtraError
     from tclose.errors import SchemaError as SchemaError
@@ -62,8 +64,8 @@ _HOMES = {
     "pipeline": ("anonymize", "assess", "verify"),
     "distances": ("emd", "moves"),
     "errors": (
-        *("HighLossWarning", "InfeasibleError", "InferredSchemaWarning", "MeasureError", "MissingExtraError"),
-        *("SchemaError", "SizeError", "TableError", "TcloseError", "VerificationError"),
+        *("BusyError", "HighLossWarning", "InfeasibleError", "InferredSchemaWarning", "LockError", "MeasureError"),
+        *("MissingExtraError", "SchemaError", "SizeError", "TableError", "TcloseError", "VerificationError"),
     ),
     "algorithms": ("methods",),
     "evaluation.attacks.attack": ("attack", "Attacks"),

@@ -49,6 +49,14 @@ class VerificationError(TcloseError):
     """A table does not keep the promise that was made for it."""
 
 
+class LockError(TcloseError):
+    """A file cannot be kept from being written by two processes at once, so nothing is written."""
+
+
+class BusyError(LockError):
+    """A file is being written by another process."""
+
+
 class MeasureError(TcloseError, ValueError):
     """A measure was asked for that the table does not have, such as a cube over more columns than there are."""
 
