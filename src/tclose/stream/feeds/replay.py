@@ -17,8 +17,7 @@ from tclose.errors import TableError, VerificationError
 from tclose.schema.schema import Schema
 from tclose.stream.check import Checker
 from tclose.stream.feeds.feed import Batch
-from tclose.stream.feeds.file_feed import files_read
-from tclose.stream.feeds.folder_feed import FolderInput
+from tclose.stream.feeds.folder_feed import FolderInput, files_read
 from tclose.stream.feeds.lines import Format, GrowingFile, LineInput, open_file
 from tclose.stream.feeds.parse import BrokenError
 from tclose.stream.items import Outcome, Rejected, Released, Window, Withheld, claimed
@@ -74,10 +73,11 @@ def replay(schema: Schema, window: int, batches: Iterable[Sequence[Row]], writte
     letters = sorted(written.letters, key=lambda letter: int(letter["row"]))
     rejected = deque(letter for letter in letters if letter["what"] == "rejected")
     withheld = deque(letter for letter in letters if letter["what"] == "withheld")
-    for released in _released(schema, written):
+    for released, certificates in _released(written):
         _take_in(checker, rows.up_to(released.window.last + 1))
         checker.check(Outcome(rejected=_rejections(rejected, released.window.last)))
-        checker.check(Outcome((released,), withheld=_withheld(withheld, released.window.first - 1)))
+        checker.check_released(released, certificates)
+        checker.check(Outcome(withheld=_withheld(withheld, released.window.first - 1)))
     _take_in(checker, rows.up_to(None))
     checker.check(Outcome(rejected=_rejections(rejected, None), withheld=_withheld(withheld, None)))
     return checker.finish()
@@ -116,31 +116,26 @@ def _withheld(letters: deque[Told], last: int | None) -> tuple[Withheld, ...]:
     return (Withheld(_due(letters, last), ""),)
 
 
-def _released(schema: Schema, written: WrittenStream) -> Iterator[Released]:
-    """Classes that were released together: those that name the same window."""
-    output, ledger = iter(written.output), iter(written.ledger)
+def _released(written: WrittenStream) -> Iterator[tuple[Released, list[Told]]]:
+    """Classes that were released together, those that the ledger has in the same window, and their certificates."""
+    output = iter(written.output)
     certificates = (each for each in written.certificates if "class" in each)
-    about = groupby(certificates, key=lambda each: (each["window"], each["case"], each["method"]))
-    for (window, case, method), group in about:
-        classes = list(group)
-        sizes = [int(each["rows"]) for each in classes]
+    for (window, case), group in groupby(written.ledger, key=lambda each: (each["window"], each["case"])):
+        entries = list(group)
+        told = list(islice(certificates, len(entries)))
+        if [each["class"] for each in told] != [each["class"] for each in entries]:
+            raise VerificationError("Ledger and certificates do not name the same classes in the same order.")
+        sizes = [len(each["rows"]) for each in entries]
         rows = list(islice(output, sum(sizes)))
-        numbers: list[int] = []
-        for certificate in classes:
-            told: Told = next(ledger, {"class": None})
-            if told["class"] != certificate["class"]:
-                raise VerificationError("Ledger and certificates do not name the same classes in the same order.")
-            numbers += told["rows"]
-        labels = np.repeat([int(each["class"]) for each in classes], sizes)
-        if [str(row.get(written.field)) for row in rows] != [str(label) for label in labels] or len(numbers) != len(
-            rows
-        ):
-            raise VerificationError("Output, ledger and certificates do not have the same rows in every class.")
+        labels = np.repeat([int(each["class"]) for each in entries], sizes)
+        if [str(row.get(written.field)) for row in rows] != [str(label) for label in labels]:
+            raise VerificationError("Output and ledger do not have the same rows in every class.")
+        numbers = np.array([number for each in entries for number in each["rows"]], np.int64)
+        method = str(told[0]["method"])
         frame = _frame(rows, written.field)
-        about_all = Window(**window), case, method, 0.0, claimed(classes)
-        yield Released(frame, labels, np.array(numbers, np.int64), *about_all)
-    if next(output, None) is not None or next(ledger, None) is not None:
-        raise VerificationError("Output or ledger have rows that no certificate is about.")
+        yield Released(frame, labels, numbers, Window(**window), case, method, 0.0, claimed(entries)), told
+    if next(output, None) is not None or next(certificates, None) is not None:
+        raise VerificationError("Output or certificates have rows or classes that the ledger does not have.")
 
 
 def _frame(rows: list[Row], field: str) -> pl.DataFrame:
@@ -212,7 +207,7 @@ def _output(path: Path, schema: Schema, format: Format) -> Iterator[Row]:
             yield from _lines(file, parse_float=str, parse_int=str)
             continue
         plain = replace(schema, encoding="utf-8", identifiers=())
-        for batch in _all(LineInput(GrowingFile(file, 0, "stop"), plain, "csv", lenient=True)):
+        for batch in _all(LineInput(GrowingFile(file, 0, "stop"), plain, "csv")):
             if batch.broken:
                 raise TableError(f"'{file.name}' cannot be read: {next(iter(batch.broken.values()))}")
             for row in batch.rows:
