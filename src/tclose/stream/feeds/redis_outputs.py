@@ -6,7 +6,7 @@ transaction watches the marks and sets them anew, together with the checkpoint a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from tclose.errors import TableError
@@ -37,6 +37,7 @@ class RedisOutputs:
         self._mark = Mark.new()
         self._found: dict[str, bytes | None] = {}
         self._added: dict[str, int] = {}
+        self._next = self._mark, self._added  # what they are when the transaction at work was carried out
 
     def open(self) -> bytes | None:
         """The state that was committed last; None if nothing was.
@@ -47,13 +48,13 @@ class RedisOutputs:
             A stream of Redis holds something that the checkpoint does not know of.
         """
         keys = self._keys
-        self.check_types()
         saved: bytes | None = self._client.get(keys.checkpoint)
-        self._found = {key: self._client.get(keys.mark(key)) for key in keys.written()}
-        added = {key: self._entries_added(key) for key in keys.written()}
-        self._added = {key: number or 0 for key, number in added.items()}
+        self._found = self._marks(self._client.mget)
+        streams = self._streams()
+        # Redis counts the entries that were ever added, those deleted since included; before 7.0 it does not.
+        self._added = {key: int(streams.get(key, {}).get("entries-added") or 0) for key in keys.written()}
         if saved is None:
-            self._check_new()
+            self._check_new(streams)
             self._mark = Mark.new()
             return None
         head, parts = unpack(saved)
@@ -61,44 +62,59 @@ class RedisOutputs:
         for key, data in self._found.items():
             found = None if data is None else Mark.of(data, key)
             check_latest(found, self._mark, key, behind=0)
-            if (added[key] or 0) > head["added"].get(key, 0):
+            if self._added[key] > head["added"].get(key, 0):
                 raise TableError(
                     f"'{key}' has entries that the checkpoint does not know of: something else has written there. "
                     f"Nothing is removed. {ANEW}"
                 )
         return parts[""]
 
-    def _check_new(self) -> None:
+    def _check_new(self, streams: Mapping[str, Any]) -> None:
         """Refuse to begin where a stream was at work before: its classes would be numbered again."""
-        for key, data in self._found.items():
-            if not self._client.exists(key):
-                continue
-            if self._client.xinfo_stream(key)["last-generated-id"] != b"0-0":
+        for key, about in streams.items():
+            if about["last-generated-id"] != b"0-0":
                 raise TableError(
                     f"'{key}' has entries already, and there is no '{self._keys.checkpoint}' to go on from. If it was "
                     "lost, begin anew with another --to (and other --certificates and --ledger): what is not out yet "
                     "is still pending in the group."
                 )
+            data = self._found[key]
             check_free(None if data is None else Mark.of(data, key), key)
 
-    def _entries_added(self, key: str) -> int | None:
-        """How many entries were ever added to a stream; None if Redis does not know (before 7.0)."""
-        if not self._client.exists(key):
-            return 0
-        added = self._client.xinfo_stream(key).get("entries-added")
-        return None if added is None else int(added)
+    def _marks(self, read: Callable[[list[str]], list[bytes | None]]) -> dict[str, bytes | None]:
+        """What the mark of each stream says."""
+        keys = self._keys.written()
+        return dict(zip(keys, read([self._keys.mark(key) for key in keys]), strict=True))
+
+    def _streams(self) -> dict[str, Any]:
+        """What Redis says about the streams that are there."""
+        there = self._at_once("exists", self._keys.written())
+        keys = [key for key, found in there.items() if found]
+        return self._at_once("xinfo_stream", keys)
+
+    def _at_once(self, command: str, keys: Iterable[str]) -> dict[str, Any]:
+        """What a command answers for each key."""
+        keys = list(keys)
+        with self._client.pipeline(transaction=False) as pipe:
+            for key in keys:
+                getattr(pipe, command)(key)
+            return dict(zip(keys, pipe.execute(), strict=True))
 
     def check_types(self) -> None:
         """A command that fails within a transaction does not undo the others: none may."""
-        for key, wanted in self._keys.types().items():
-            if (found := self._client.type(key).decode()) not in (wanted, "none"):
-                raise TableError(f"In Redis '{key}' is a {found}, and must be a {wanted}. Name another, or remove it.")
+        wanted = self._keys.types()
+        for key, found in self._at_once("type", wanted).items():
+            if found.decode() not in (wanted[key], "none"):
+                raise TableError(
+                    f"In Redis '{key}' is a {found.decode()}, and must be a {wanted[key]}. Name another, or remove it."
+                )
 
     def check_marks(self, pipe: Any) -> None:
         """Watch the marks, and refuse to write where another stream has written since."""
-        for key, data in self._found.items():
-            pipe.watch(self._keys.mark(key))
-            if pipe.immediate_execute_command("GET", self._keys.mark(key)) != data:
+        pipe.watch(*map(self._keys.mark, self._keys.written()))
+        now = self._marks(lambda marks: pipe.immediate_execute_command("MGET", *marks))
+        for key, data in now.items():
+            if data != self._found[key]:
                 raise TableError(f"'{key}' is written by another stream too. Give each its own --to. {ANEW}")
 
     def commit(self, pipe: Any, pending: Pending, state: bytes) -> None:
