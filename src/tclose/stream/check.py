@@ -90,10 +90,10 @@ class Checker:
         """
         for rejected in outcome.rejected:
             self._account(rejected.numbers, REJECTED, "rejected")
+        for withheld in outcome.withheld:  # some may have left the window of what is released at the same time
+            self._account(withheld.numbers, WITHHELD, "withheld")
         for released in outcome.released:
             self.check_released(released, [released.certificate(place) for place in range(len(released))])
-        for withheld in outcome.withheld:
-            self._account(withheld.numbers, WITHHELD, "withheld")
 
     def finish(self) -> dict[str, int]:
         """The end: every row is accounted for. Returns the counts."""
@@ -188,7 +188,7 @@ class Checker:
         assert self._frame is not None
         schema = self._schema
         inside = first + np.flatnonzero(self._state[first : last + 1] != REJECTED)
-        window = self._frame.select(each.column for each in schema.sensitive)[inside]
+        window = pl.DataFrame([self._frame[each.column].gather(inside) for each in schema.sensitive])
         measured = measure_window(window, np.searchsorted(inside, places), groups.labels, schema)
         asked = {each.column: each.t for each in schema.sensitive} | {each.name: each.t for each in schema.joint}
         for name, found in measured.distances.items():

@@ -75,9 +75,9 @@ def replay(schema: Schema, window: int, batches: Iterable[Sequence[Row]], writte
     withheld = deque(letter for letter in letters if letter["what"] == "withheld")
     for released, certificates in _released(written):
         _take_in(checker, rows.up_to(released.window.last + 1))
-        checker.check(Outcome(rejected=_rejections(rejected, released.window.last)))
+        left_behind = _withheld(withheld, released.window.first - 1)
+        checker.check(Outcome(rejected=_rejections(rejected, released.window.last), withheld=left_behind))
         checker.check_released(released, certificates)
-        checker.check(Outcome(withheld=_withheld(withheld, released.window.first - 1)))
     _take_in(checker, rows.up_to(None))
     checker.check(Outcome(rejected=_rejections(rejected, None), withheld=_withheld(withheld, None)))
     return checker.finish()
