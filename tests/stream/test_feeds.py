@@ -490,6 +490,37 @@ class TestReplay:
         with pytest.raises(VerificationError):
             check(folder, len(given))
 
+    @pytest.mark.parametrize(
+        ("name", "wrong"),
+        [
+            ("ledger", {"class": 0, "rows": [1, 2, 3]}),
+            ("ledger", {"class": 0, "rows": [], "window": {"first": 0, "last": 1, "rows": 2}, "case": "direct"}),
+            (
+                "ledger",
+                {"class": 0, "rows": ["SECRET"], "window": {"first": 0, "last": 1, "rows": 2}, "case": "direct"},
+            ),
+            ("ledger", {"class": 0, "rows": [0], "window": {"first": 0, "last": None, "rows": 2}, "case": "direct"}),
+            ("rejected", {"row": "SECRET", "what": "rejected"}),
+            ("rejected", {"row": 1, "what": "SECRET"}),
+        ],
+    )
+    def test_lines_that_are_none(self, name: str, wrong: dict[str, Any], tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        go(folder)
+        (folder / name).write_text(json.dumps(wrong) + "\n")
+        with pytest.raises(TableError, match="line that is none") as error:
+            check(folder, len(given))
+        assert "SECRET" not in str(error.value)
+
+    @pytest.mark.parametrize("t", [None, {}, {"ill": 3}, {"ill": {"exact": "1/0"}, "pay": {"exact": "1"}}])
+    def test_a_ledger_without_distances(self, t: Any, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        go(folder)
+        ledger = [{**each, "t": t} for each in objects(folder / "ledger")]
+        (folder / "ledger").write_text("".join(json.dumps(each) + "\n" for each in ledger))
+        with pytest.raises(VerificationError, match="ledger does not say how far"):
+            check(folder, len(given))
+
 
 class TestWritten:
     def test_numbers_stay_numbers(self, reference: dict[str, bytes]) -> None:
