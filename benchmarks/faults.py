@@ -1,4 +1,4 @@
-"""Streams are killed with kill -9 at a hundred points, or TCLOSE_POINTS: how many end, after a restart, as if nothing had happened."""
+"""Streams are killed with kill -9 at many points: how many end, after a restart, as if nothing had happened."""
 
 from __future__ import annotations
 
