@@ -200,7 +200,7 @@ class TestCases:
         outcomes = checked(engine, frame, schema, 40)
         assert engine.counts["case_2"] > 0
         assert engine.counts["released"] == 200
-        exact = {one.certificate["t"]["s0"]["exact"] for each in released(outcomes) for one in each}
+        exact = {each.entry(place)["t"]["s0"]["exact"] for each in released(outcomes) for place in range(len(each))}
         assert exact == {"0"}
 
     def test_values_never_seen_before_are_ordinary(self) -> None:
@@ -248,7 +248,7 @@ class TestCases:
         rng = np.random.default_rng(1)
         frame = frame_of(rows_of(rng, "drifting", 100, 4, 2), rng)
         outcomes = checked(Engine(schema, window=60, step=20, seed=1), frame, schema, 60)
-        assert "both" in released(outcomes)[0].certificate(0)["t"]
+        assert "both" in released(outcomes)[0].entry(0)["t"]
 
 
 class TestEnd:

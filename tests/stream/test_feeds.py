@@ -20,9 +20,9 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from tclose.errors import MissingExtraError, SchemaError, TableError, VerificationError
+from tclose.errors import BusyError, MissingExtraError, SchemaError, TableError, VerificationError
+from tclose.release.file_lock import TargetLocks
 from tclose.stream.feeds import Ending, FileFeed, run
-from tclose.stream.feeds.durable import Lock
 from tclose.stream.feeds.folder_feed import FolderInput
 from tclose.stream.feeds.lines import Cutter
 from tclose.stream.feeds.parse import (
@@ -424,10 +424,9 @@ class TestRefused:
 
     def test_a_second_process(self, tmp_path: Path, given: list[bytes]) -> None:
         folder = put_in(tmp_path, given)
-        lock = Lock(folder / ".state.lock")
-        with pytest.raises(TableError, match="Another"):
-            go(folder)
-        lock.close()
+        for name in ("state", "out.jsonl", "rejected", "certificates", "ledger"):
+            with TargetLocks([folder / name]), pytest.raises(BusyError, match=f"'{name}' is being written"):
+                go(folder)
         go(folder)
 
     def test_a_damaged_checkpoint(self, tmp_path: Path, given: list[bytes]) -> None:
@@ -444,8 +443,14 @@ class TestRefused:
             check_field("ill", schema())
 
 
+MUTANTS = (
+    *("lost", "twice", "moved", "changed", "unlike", "unlisted"),
+    *("claimed", "diverse", "asked", "window", "told"),
+)
+
+
 class TestReplay:
-    @pytest.mark.parametrize("mutant", ["lost", "twice", "moved", "changed", "unlike", "unlisted", "claimed"])
+    @pytest.mark.parametrize("mutant", MUTANTS)
     def test_mutants_are_found(self, mutant: str, tmp_path: Path, given: list[bytes]) -> None:
         folder = put_in(tmp_path, given)
         go(folder)
@@ -465,8 +470,16 @@ class TestReplay:
             rows[0]["age"] = "*"
         elif mutant == "unlisted":
             rows.append({**rows[-1]})
+        elif mutant == "claimed":
+            ledger[0]["t"]["ill"]["exact"] = "1/7"
+        elif mutant == "diverse":
+            certificates[1]["l"]["ill"]["distinct"] += 1
+        elif mutant == "asked":
+            certificates[1]["required"]["k"] = 2
+        elif mutant == "window":
+            certificates[1]["window"] = ledger[0]["window"]
         else:
-            certificates[1]["t"]["ill"]["exact"] = "1/7"
+            certificates[1]["t"] = ledger[0]["t"]
         for name, told in (
             ("out.jsonl", rows),
             ("certificates", certificates),
@@ -475,6 +488,37 @@ class TestReplay:
         ):
             (folder / name).write_text("".join(json.dumps(each) + "\n" for each in told))
         with pytest.raises(VerificationError):
+            check(folder, len(given))
+
+    @pytest.mark.parametrize(
+        ("name", "wrong"),
+        [
+            ("ledger", {"class": 0, "rows": [1, 2, 3]}),
+            ("ledger", {"class": 0, "rows": [], "window": {"first": 0, "last": 1, "rows": 2}, "case": "direct"}),
+            (
+                "ledger",
+                {"class": 0, "rows": ["SECRET"], "window": {"first": 0, "last": 1, "rows": 2}, "case": "direct"},
+            ),
+            ("ledger", {"class": 0, "rows": [0], "window": {"first": 0, "last": None, "rows": 2}, "case": "direct"}),
+            ("rejected", {"row": "SECRET", "what": "rejected"}),
+            ("rejected", {"row": 1, "what": "SECRET"}),
+        ],
+    )
+    def test_lines_that_are_none(self, name: str, wrong: dict[str, Any], tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        go(folder)
+        (folder / name).write_text(json.dumps(wrong) + "\n")
+        with pytest.raises(TableError, match="line that is none") as error:
+            check(folder, len(given))
+        assert "SECRET" not in str(error.value)
+
+    @pytest.mark.parametrize("t", [None, {}, {"ill": 3}, {"ill": {"exact": "1/0"}, "pay": {"exact": "1"}}])
+    def test_a_ledger_without_distances(self, t: Any, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        go(folder)
+        ledger = [{**each, "t": t} for each in objects(folder / "ledger")]
+        (folder / "ledger").write_text("".join(json.dumps(each) + "\n" for each in ledger))
+        with pytest.raises(VerificationError, match="ledger does not say how far"):
             check(folder, len(given))
 
 

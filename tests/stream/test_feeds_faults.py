@@ -54,10 +54,12 @@ def test_every_point(tmp_path: Path, given: list[bytes], reference: tuple[dict[s
     at_each(tmp_path, given, reference, 1)
 
 
-def test_a_seed_of_its_own_is_kept_from_the_start(tmp_path: Path, given: list[bytes]) -> None:
+def test_a_seed_of_its_own_is_kept_from_the_start(
+    tmp_path: Path, given: list[bytes], reference: tuple[dict[str, bytes], int]
+) -> None:
     """Killed after the first release, a stream without a given seed goes on with the classes it had released."""
     folder = put_in(tmp_path, given)
-    with killed(30, "after"), pytest.raises(Killed):
+    with killed(reference[1] * 3 // 4, "after"), pytest.raises(Killed):
         go(folder, seed=None)
     before = targets(folder).output.read_bytes()  # type: ignore[union-attr]
     assert before

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tclose.errors import SchemaError, TableError
+from tclose.stream.envelope import unpack
 from tclose.stream.feeds import Ending, LostError, Pending, Status, run
 from tests.stream.brokers import Broker, came_out, needs_redis, put
 from tests.stream.feeding import STEP, WINDOW, Killed, go, lines, objects, put_in, schema, settings
@@ -61,12 +62,18 @@ def feed(broker: Broker, **options: Any) -> Any:
     from tclose.stream.feeds.redis_client import Keys
     from tclose.stream.feeds.redis_feed import RedisFeed
 
-    keys = Keys("in", options.pop("to", "out"), certificates="certificates", ledger="ledger")
+    beside = {name: options.pop(name, name) for name in ("certificates", "ledger")}
+    keys = Keys("in", options.pop("to", "out"), options.pop("group", "tclose"), **beside)
     return RedisFeed(schema(), broker.url, keys, **{"json_field": "row", "consumer": "one", **options})
 
 
 def stream(broker: Broker, ending: Ending | None = None, status: Status | None = None, **options: Any) -> Status:
     return run(feed(broker, **options), schema(), settings(), ending, status)
+
+
+def state(client: Any) -> bytes:
+    """What was committed last."""
+    return unpack(client.get("in:tclose:checkpoint"))[1][""]
 
 
 def settled(client: Any, reference: dict[str, list[Any]]) -> None:
@@ -341,8 +348,85 @@ def test_a_lease_that_ran_out_is_no_harm_by_itself(broker: Broker, client: Any) 
     late.open()
     with pytest.raises(LostError, match="silent"):
         one.commit(Pending(), b"other")
-    assert client.get("in:tclose:checkpoint") == b"state"
+    assert state(client) == b"state"
     late.close()
+
+
+# Old copies, and outputs that are another's.
+
+
+def paused_twice(broker: Broker, client: Any, given: list[bytes]) -> bytes:
+    """A stream that stopped, released more and stopped again; its checkpoint in between."""
+    put(client, given[:70])
+    stream(broker, Ending(pause=True))
+    old: bytes = client.get("in:tclose:checkpoint")
+    put(client, given[70:110], first=71)
+    stream(broker, Ending(pause=True))
+    return old
+
+
+def test_an_older_checkpoint_is_refused(
+    broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
+) -> None:
+    old = paused_twice(broker, client, given)
+    last = client.get("in:tclose:checkpoint")
+    before = came_out(client)
+    client.set("in:tclose:checkpoint", old)
+    with pytest.raises(TableError, match=r"older copy.*Put the last checkpoint back"):
+        stream(broker)
+    assert came_out(client) == before
+    client.set("in:tclose:checkpoint", last)
+    put(client, given[110:], first=111)
+    stream(broker)
+    settled(client, reference)
+
+
+def test_a_second_stream_with_the_same_output(broker: Broker, client: Any, given: list[bytes]) -> None:
+    """Nothing is out yet when the other begins; and both begin at once."""
+    put(client, given)
+    one, two = feed(broker), feed(broker, group="other", certificates="more", ledger="others")
+    for each in (one, two):
+        each.open()
+        each.begin(None)
+    one.commit(Pending(), b"state")
+    with pytest.raises(TableError, match="'out' is written by another stream"):
+        two.commit(Pending(letters=[{"row": 1}]), b"other")
+    assert client.get("in:other:checkpoint") is None
+    two.close()
+    client.xgroup_create("out", "readers", "0", mkstream=True)
+    with pytest.raises(TableError, match="'out' belongs to another stream"):
+        stream(broker, group="third", certificates="more", ledger="others")
+    one.commit(Pending(letters=[{"row": 1}]), b"state")
+    assert client.xlen("out:rejected") == 1
+    one.close()
+
+
+def test_entries_of_others_are_noticed(broker: Broker, client: Any, given: list[bytes]) -> None:
+    put(client, given[:70])
+    stream(broker, Ending(pause=True))
+    client.xtrim("out", 3)  # which readers may do
+    stream(broker, Ending(pause=True))
+    client.xadd("out", {"row": "{}"})
+    with pytest.raises(TableError, match="'out' has entries that the checkpoint does not know of"):
+        stream(broker)
+
+
+def test_a_mark_that_is_gone_or_older(broker: Broker, client: Any, given: list[bytes]) -> None:
+    put(client, given[:70])
+    stream(broker, Ending(pause=True))
+    for wrong, match in (
+        (None, "is gone"),
+        (b"x", "is damaged"),
+        (b'{"stream": "x", "generation": 2}', "another stream"),
+    ):
+        kept = client.get("out:stream")
+        client.delete("out:stream") if wrong is None else client.set("out:stream", wrong)
+        with pytest.raises(TableError, match=match):
+            stream(broker)
+        client.set("out:stream", kept)
+    client.set("out:stream", json.dumps({**json.loads(kept), "generation": 1}))
+    with pytest.raises(TableError, match="older than the checkpoint"):
+        stream(broker)
 
 
 # What is wrong from the start.
@@ -398,7 +482,9 @@ def test_a_checkpoint_that_is_gone_takes_no_row_along(broker: Broker, client: An
     with pytest.raises(TableError, match=r"'out' has entries already.* another --to"):
         stream(broker)
     put(client, given[70:], first=71)
-    status = run(feed(broker, to="again"), schema(), settings())
+    with pytest.raises(TableError, match=r"'certificates' has entries already"):
+        stream(broker, to="again")
+    status = stream(broker, to="again", certificates="more", ledger="other")
     assert status.counts["rows"] == len(given) - 70 + waiting
     ids = [json.loads(fields[b"row"])["id"] for _, fields in client.xrange("out") + client.xrange("again")]
     entries = [fields[b"entry"] for name in ("out", "again") for _, fields in client.xrange(f"{name}:rejected")]

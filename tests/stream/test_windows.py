@@ -96,13 +96,13 @@ def _check_theorems(seed: int) -> None:
     seen: list[int] = []
     for each in released(outcomes):  # theorem 6: definition 6, from the rows themselves
         window = rows[each.window.first : each.window.last + 1]
-        for one in each:
+        for at, one in enumerate(each):
             seen += one.numbers.tolist()
             assert len(one.numbers) >= given["k"]
             assert all(each.window.first <= number <= each.window.last for number in one.numbers)
             found = distances([rows[number] for number in one.numbers], window, sizes)
             assert all(d <= Fraction(t) for d, t in zip(found, given["ts"], strict=True))
-            exact = [Fraction(one.certificate["t"][f"s{place}"]["exact"]) for place in range(len(sizes))]
+            exact = [Fraction(each.entry(at)["t"][f"s{place}"]["exact"]) for place in range(len(sizes))]
             assert exact == found
     assert len(seen) == len(set(seen))
 

@@ -15,7 +15,8 @@ from typing import Any, cast
 from tclose.cli.options import check_files
 from tclose.schema.schema import Schema
 from tclose.stream.feeds.feed import Feed
-from tclose.stream.feeds.file_feed import FileFeed, Targets
+from tclose.stream.feeds.file_feed import FileFeed
+from tclose.stream.feeds.file_outputs import Targets
 from tclose.stream.feeds.lines import Format
 from tclose.stream.feeds.loop import Ending, Settings, Status, engine_of, run
 

@@ -56,7 +56,8 @@ Rejected = Annotated[
 RejectedWithRows = Annotated[bool, typer.Option("--rejected-with-rows", help="Quote rejected rows in dead letters.")]
 Certificates = Annotated[str | None, typer.Option(help="One line of JSON a class; a file or a stream.")]
 Ledger = Annotated[
-    str | None, typer.Option(help="The rows of each class, for your own bookkeeping (not for release); file or stream.")
+    str | None,
+    typer.Option(help="Rows, window and t of each class, for your own bookkeeping (not for release); file or stream."),
 ]
 ClassField = Annotated[str, typer.Option(help="What the number of a row's class is called.")]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Wait for more rows at the end of the input.")]

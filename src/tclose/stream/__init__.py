@@ -10,10 +10,11 @@ An `Outcome` is what came out at once, in three tuples, each of which may be emp
 
 `outcome.released` of `Released`
     Classes close to one window. `frame` holds their rows, generalized, a class after the other;
-    `classes` the class number of each row, to be published beside it; `numbers` the input number of
-    each, for bookkeeping and never to be published; `window` the first and last input number of the
-    window, and `case` whether they are `direct` or `indirect`. Iterating gives one `ReleasedClass`
-    each, with its `certificate`.
+    `classes` the class number of each row, to be published beside it, as is `certificate(place)` of each
+    class. All else is for bookkeeping and never to be published: `numbers`, the input number of each row;
+    `window`, the first and last input number of the window; `case`, whether they are `direct` or `indirect`;
+    `entry(place)`, all that as a line of the ledger, with how far the class is from its window. Iterating
+    gives one `ReleasedClass` each.
 `outcome.rejected` of `Rejected`
     Rows that do not fit the schema: `numbers`, `column` and `reason`, never a value.
 `outcome.withheld` of `Withheld`
@@ -29,7 +30,7 @@ it was restored.
 
 `engine.certificate()` says what is promised of all classes, and `engine.counts` how many rows became
 what. `Checker` replays input and output; from what was written, a `Released` is made again with
-`claimed(certificates)` as its `distances`.
+`claimed(entries)` of the ledger as its `distances`.
 """
 
 from __future__ import annotations

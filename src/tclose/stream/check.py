@@ -1,7 +1,7 @@
 """The replay checker: does what came out of a stream keep its promise, and is it true of what went in?
 
-It shares no code with the methods, their kernels and the engine, but for reading values. It sees the
-input and what was released, and goes along with both in bounded memory.
+It sees the input and what was released, and goes along with both in bounded memory. Values are read and measured by
+the verifier (`verification/`), which shares nothing with the methods, the encoder and the engine.
 """
 
 from __future__ import annotations
@@ -14,25 +14,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import VerificationError
-from tclose.schema.builders import Dates, Intervals
-from tclose.schema.columns import Quasi
 from tclose.schema.schema import Schema
-from tclose.stream.covers_text import covers
-from tclose.stream.intake import opened
 from tclose.stream.items import Outcome, Released
-from tclose.table.class_distances import Distances, class_distances
-from tclose.table.classes import Tally
-from tclose.table.coded import CodedColumn
-from tclose.table.encode import encode_sensitive
-from tclose.table.joint_distances import joint_distances
-from tclose.table.reading import Reader, clean, code, texts
+from tclose.stream.replayed_rows import read_rows
+from tclose.stream.stream_certificate_check import check_certificates
+from tclose.stream.window_measure import WindowMeasure, measure_window
 from tclose.table.source import Source
-from tclose.verification.class_diversity import DiversitySearch
-from tclose.verification.released_classes import Grouping, count_values
+from tclose.verification.released_classes import Grouping
+from tclose.verification.sensitive_domains import factored_column
+from tclose.verification.truth import truth_problems
 
 Integers = NDArray[np.int64]
 WAITING, RELEASED, WITHHELD, REJECTED = range(4)
-MOST_PAIRS = 20_000  # of a released and an original value that are remembered, of each column
 
 
 class Checker:
@@ -40,7 +33,8 @@ class Checker:
 
     That every class is within t of its window and has k rows is counted again from the values; that
     a row is released, rejected or withheld once, unchanged or truly generalized, is looked up in the
-    input. Rows must be accounted for when the window of a released class has left them behind.
+    input; that certificates say what is so, and no more than may be published, is compared. Rows must be
+    accounted for when the window of a released class has left them behind.
 
     Parameters
     ----------
@@ -74,14 +68,13 @@ class Checker:
         self._state = np.zeros(0, np.int8)
         self._first_accepted: int | None = None
         self._last_class, self._ended = -1, False
-        self._pairs: dict[str, dict[tuple[Any, ...], bool]] = {}
         self.counts = dict.fromkeys(("rows", "released", "withheld", "rejected", "classes"), 0)
 
     def take_in(self, batch: pl.DataFrame | Sequence[Mapping[str, Any]]) -> None:
         """The next rows of the input, as they were fed."""
         if self._ended:
             raise VerificationError("A class was released for a window shorter than promised before the stream ended.")
-        given = opened(batch, self._schema, self._types).frame
+        given = read_rows(batch, self._schema, self._types)
         self._types = self._types or dict(given.schema)
         self._frame = given if self._frame is None else self._frame.vstack(given)
         self._state = np.append(self._state, np.zeros(len(given), np.int8))
@@ -97,10 +90,10 @@ class Checker:
         """
         for rejected in outcome.rejected:
             self._account(rejected.numbers, REJECTED, "rejected")
-        for released in outcome.released:
-            self._check_released(released)
-        for withheld in outcome.withheld:
+        for withheld in outcome.withheld:  # some may have left the window of what is released at the same time
             self._account(withheld.numbers, WITHHELD, "withheld")
+        for released in outcome.released:
+            self.check_released(released, [released.certificate(place) for place in range(len(released))])
 
     def finish(self) -> dict[str, int]:
         """The end: every row is accounted for. Returns the counts."""
@@ -118,16 +111,24 @@ class Checker:
         self._state[places] = state
         self.counts[what] += len(places)
 
-    def _check_released(self, released: Released) -> None:
+    def check_released(self, released: Released, certificates: Sequence[Mapping[str, Any]]) -> None:
+        """Classes that came out next, and the certificates that were published with them.
+
+        Raises
+        ------
+        VerificationError
+            As for `check`.
+        """
         first, last = released.window.first - self._begin, released.window.last - self._begin
         self._check_window(released, first, last)
         if released.numbers.min() < released.window.first or released.numbers.max() > released.window.last:
             raise VerificationError("A class has rows that do not lie in the window it is said to be close to.")
         self._account(released.numbers, RELEASED, "released")
         places = released.numbers - self._begin
-        labels = self._check_classes(released)
-        self._check_truth(released.frame, places)
-        self._check_closeness(released, labels, places, first, last)
+        groups = self._check_classes(released)
+        self._check_truth(released.frame, places, groups)
+        measured = self._check_closeness(released, groups, places, first, last)
+        check_certificates(certificates, released, groups.sizes.tolist(), measured, self._schema)
         if (self._state[:first] == WAITING).any():
             raise VerificationError("Rows left the window and were neither released nor rejected nor withheld.")
         assert self._frame is not None
@@ -149,7 +150,7 @@ class Checker:
             raise VerificationError(f"A class names a window that has not {self._window} rows.")
         self._ended |= len(inside) < self._window
 
-    def _check_classes(self, released: Released) -> Integers:
+    def _check_classes(self, released: Released) -> Grouping:
         """Classes have new numbers, k rows, and agree on what is released; they come back as 0, 1, 2, ..."""
         schema, frame = self._schema, released.frame
         expected = {*schema.released_quasi, *(each.column for each in schema.sensitive), *schema.keep}
@@ -161,8 +162,8 @@ class Checker:
         if sizes.min() < schema.k:
             raise VerificationError(f"Class {numbers[sizes.argmin()]} has {sizes.min()} rows, and k is {schema.k}.")
         for name in schema.released_quasi:
-            codes = CodedColumn.of(frame[name]).codes.astype(np.int64)
-            least, most = np.full(len(numbers), codes.max()), np.zeros(len(numbers), np.int64)
+            codes = factored_column(frame[name]).codes
+            least, most = np.full(len(numbers), codes.max()), np.full(len(numbers), -1, np.int32)
             np.minimum.at(least, labels, codes)
             np.maximum.at(most, labels, codes)
             if (least < most).any():
@@ -170,91 +171,36 @@ class Checker:
                 raise VerificationError(f"The rows of class {wrong} do not agree on '{name}'.")
         self._last_class = int(numbers[-1])
         self.counts["classes"] += len(numbers)
-        return labels.astype(np.int64)
+        return Grouping(labels.astype(np.int64), sizes.astype(np.int64))
 
-    def _check_truth(self, frame: pl.DataFrame, places: Integers) -> None:
+    def _check_truth(self, frame: pl.DataFrame, places: Integers, groups: Grouping) -> None:
         """Sensitive and kept values are those of the input, and every generalized value covers its own."""
         assert self._frame is not None
-        schema = self._schema
-        for name in (*(each.column for each in schema.sensitive), *schema.keep):
-            column = self._frame[name].gather(places)
-            measured = {each.column: each.is_measured for each in schema.sensitive}
-            if name in measured:
-                column = clean(column, schema.missing_values, measured[name])
-            if not texts(frame[name]).equals(texts(column)):
-                raise VerificationError(f"A released value of '{name}' is not that of the input.")
-        for quasi in schema.quasi:
-            self._check_covers(quasi, frame, self._frame[quasi.column].gather(places))
+        original = Source.of(self._frame[places])
+        problems = truth_problems(original, Source.of(frame), self._schema, groups=groups)
+        if problems:
+            raise VerificationError(" ".join(["What is released is not true of the input.", *problems]))
 
-    def _check_covers(self, quasi: Quasi, frame: pl.DataFrame, given: pl.Series) -> None:
-        """Each pair of what is released and what was given is looked at once."""
-        schema = self._schema
-        original = code(given, schema.missing_values, quasi.is_measured)
-        reader = Reader(Source.of(pl.DataFrame()), np.arange(len(given)), schema.decimal)
-        if quasi.kind == "numeric" or isinstance(quasi.hierarchy, Intervals):
-            values = reader.numbers(original).texts().to_list()
-        elif quasi.kind == "date" or isinstance(quasi.hierarchy, Dates):
-            values = texts(reader.dates(original, quasi.format)).to_list()
-        else:
-            values = texts(original.values).to_list()
-        released = [CodedColumn.of(frame[name]) for name in quasi.released]
-        keys = original.codes.astype(np.int64)
-        for column in released:
-            keys = keys * len(column.values) + column.codes
-        known = self._pairs.setdefault(quasi.column, {})
-        if len(known) > MOST_PAIRS:
-            known.clear()
-        suppress = schema.recode == "suppress"
-        for row in np.unique(keys, return_index=True)[1].tolist():
-            shown = [column.values[int(column.codes[row])] for column in released]
-            pair = (*shown, values[int(original.codes[row])])
-            if pair not in known:
-                known[pair] = covers(quasi, shown, pair[-1], suppress)
-            if not known[pair]:
-                raise VerificationError(f"A released value of '{quasi.column}' does not cover that of the input.")
-
-    def _check_closeness(self, released: Released, labels: Integers, places: Integers, first: int, last: int) -> None:
-        """Every class against its window, in integers, and its certificate against that."""
+    def _check_closeness(
+        self, released: Released, groups: Grouping, places: Integers, first: int, last: int
+    ) -> WindowMeasure:
+        """Every class against its window, in integers, and what the ledger says against that."""
         assert self._frame is not None
         schema = self._schema
-        inside = np.arange(first, last + 1)
-        inside = inside[self._state[first : last + 1] != REJECTED]
-        window = self._frame[inside]
-        n_classes = int(labels.max()) + 1
-        keys = np.full(len(self._state), n_classes)
-        keys[places] = labels
-        keys = keys[inside]
-        asked = {each.column: (each.t, each.l) for each in schema.sensitive}
-        columns = {
-            each.column: code(window[each.column], schema.missing_values, each.is_measured) for each in schema.sensitive
-        }
-        reader = Reader(Source.of(window), np.arange(len(window)), schema.decimal)
-        parts = {}
-        for domain, codes in encode_sensitive(reader, columns, schema):
-            parts[domain.column] = domain, codes
-            tally = Tally.of(keys, codes, domain.size)
-            t, diversity = asked[domain.column]
-            if t is not None:
-                self._check_distances(released, domain.column, class_distances(domain.form, tally), n_classes, t)
-            if diversity is not None:
-                own = codes[np.searchsorted(inside, places)]
-                search = DiversitySearch(diversity)
-                for block in count_values(Grouping(labels, np.bincount(labels)), own, domain.size):
-                    search.look(block)
-                broken = [kind for kind, met in search.result().meets.items() if not met]
-                if broken:
-                    raise VerificationError(f"l of '{domain.column}': a class breaks its {' and '.join(broken)}.")
-        for joint in schema.joint:
-            found = joint_distances(joint, [parts[column] for column in joint.columns], keys)
-            self._check_distances(released, joint.name, found, n_classes, joint.t)
-
-    def _check_distances(self, released: Released, name: str, found: Distances, n_classes: int, t: Any) -> None:
-        """None is beyond t, and each is what its certificate says."""
-        near = np.flatnonzero(found.floats[:n_classes] >= float(t) - 1e-9)
-        for place in near.tolist():
-            if found.exact(place) > t:
-                wrong = int(np.unique(released.classes)[place])
+        inside = first + np.flatnonzero(self._state[first : last + 1] != REJECTED)
+        window = pl.DataFrame([self._frame[each.column].gather(inside) for each in schema.sensitive])
+        measured = measure_window(window, np.searchsorted(inside, places), groups.labels, schema)
+        asked = {each.column: each.t for each in schema.sensitive} | {each.name: each.t for each in schema.joint}
+        for name, found in measured.distances.items():
+            t = asked[name]
+            assert t is not None
+            if max(found) > t:
+                wrong = int(np.unique(released.classes)[int(np.argmax([each > t for each in found]))])
                 raise VerificationError(f"Class {wrong} is farther than t from its window in '{name}'.")
-        claimed = released.distances.get(name)
-        if claimed is None or any(claimed.exact(place) != found.exact(place) for place in range(n_classes)):
-            raise VerificationError(f"A certificate does not say how far its class is from its window in '{name}'.")
+            told = released.distances.get(name)
+            if told is None or any(told.exact(place) != each for place, each in enumerate(found)):
+                raise VerificationError(f"The ledger does not say how far a class is from its window in '{name}'.")
+        for name, broken in measured.not_diverse.items():
+            if broken:
+                raise VerificationError(f"l of '{name}': a class breaks its {' and '.join(broken)}.")
+        return measured

@@ -9,8 +9,13 @@ from typing import Any
 
 from tclose.errors import TableError
 
-MAGIC = b"tclose stream 2\n"
+MAGIC = b"tclose stream 3\n"
+EARLIER = (b"tclose stream 1\n", b"tclose stream 2\n")
 DIGEST = 32
+ANEW = (
+    "If that cannot be done, begin a new stream with another checkpoint and other outputs, and without the rows that "
+    "are out: the ledger lists them."
+)
 
 
 def pack(head: Mapping[str, Any], parts: Mapping[str, bytes]) -> bytes:
@@ -34,11 +39,19 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     TableError
         It is something else, or damaged.
     """
+    if data.startswith(EARLIER):
+        raise TableError(
+            "The checkpoint was made by an earlier version of tclose, which did not note what its outputs hold. End "
+            f"the stream with that version. {ANEW}"
+        )
     if not data.startswith(MAGIC):
         raise TableError("This is not a checkpoint of a stream, or one of another version of tclose.")
     digest, body = data[len(MAGIC) : len(MAGIC) + DIGEST], data[len(MAGIC) + DIGEST :]
     if hashlib.sha256(body).digest() != digest:
-        raise TableError("The checkpoint is damaged. Put a copy of it back, or begin anew with other outputs.")
+        raise TableError(
+            "The checkpoint is damaged. Put back a copy of it that is as it was written last; an older copy is "
+            f"refused, as it does not know all that is out. {ANEW}"
+        )
     start = 8 + int.from_bytes(body[:8], "big")
     head = json.loads(body[8:start])
     parts = {}

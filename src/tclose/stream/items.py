@@ -7,23 +7,35 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from math import lcm
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.table.class_distances import Distances
 from tclose.verification.measure_release import exact_and_float
 
 Integers = NDArray[np.int64]
 Case = Literal["direct", "indirect"]
 
 
+class ExactDistances(Protocol):
+    """How far each class is from its window."""
+
+    def exact(self, place: int) -> Fraction:
+        """The distance of one class."""
+
+
+class DiversityByClass(Protocol):
+    """How diverse the values of each class are."""
+
+    def __getitem__(self, place: int) -> dict[str, Any]:
+        """The diversity of one class, as JSON has it."""
+
+
 @dataclass(frozen=True)
 class Window:
-    """A stretch of the input that classes are close to.
+    """A stretch of the input that classes are close to; never to be published, as rejected rows are counted.
 
     Attributes
     ----------
@@ -55,7 +67,7 @@ class ReleasedClass:
     numbers
         The input number of each row; never to be published.
     window
-        What it is close to.
+        What it is close to; never to be published.
     certificate
         What may be published about it.
     """
@@ -72,7 +84,7 @@ class Released:
     """Classes that are released together, all close to one window.
 
     Rows of a class stand by their sensitive values, and the classes in random order: neither tells
-    in which order they came in.
+    in which order they came in. `frame`, `classes` and the certificates are for publication, and nothing else is.
 
     Attributes
     ----------
@@ -83,17 +95,23 @@ class Released:
     numbers
         The input number of each row; never to be published.
     window
-        What the classes are close to.
+        What the classes are close to; never to be published.
     case
         `direct`: formed from the window that advances. `indirect`: formed, and kept back, when an
-        earlier window advanced, to which they are close.
+        earlier window advanced, to which they are close. Never to be published.
     method
         The name of the method that formed them.
     loss
         The general loss metric of 004 section 3.2 of these rows; not for publication, as ranges
         may be those of rows that are not out.
     distances
-        How far each class is from the window, by attribute.
+        How far each class is from the window, by attribute; certificates tell it where `is_whole_window`.
+    diversity
+        How diverse each class is, by attribute.
+    binned
+        The attributes whose bins depend on the window: their diversity is told as distances are.
+    required
+        What is asked of every class.
     """
 
     frame: pl.DataFrame
@@ -103,7 +121,10 @@ class Released:
     case: Case
     method: str
     loss: float
-    distances: dict[str, Distances] = field(repr=False)
+    distances: Mapping[str, ExactDistances] = field(repr=False)
+    diversity: Mapping[str, DiversityByClass] = field(default_factory=dict, repr=False)
+    binned: frozenset[str] = frozenset()
+    required: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -114,17 +135,45 @@ class Released:
         first = np.concatenate([[True], self.classes[1:] != self.classes[:-1], [True]])
         return np.flatnonzero(first)
 
+    @property
+    def is_whole_window(self) -> bool:
+        """Whether these rows are all of their window, so that distances from it follow from what is published."""
+        return len(self.classes) == self.window.rows
+
     def certificate(self, place: int) -> dict[str, Any]:
-        """What may be published about one of the classes, counted from 0."""
+        """What may be published about one of the classes, counted from 0.
+
+        It follows from the released rows, the schema and the method. How far the class is from its window does so
+        only where all rows of the window are released together: else some of them are out earlier, later or never.
+        """
+        start, stop = self._starts[place : place + 2].tolist()
+        whole = self.is_whole_window
+        told = {name: each[place] for name, each in self.diversity.items() if whole or name not in self.binned}
+        certificate: dict[str, Any] = {"class": int(self.classes[start]), "k": stop - start, "l": told}
+        if whole:
+            certificate["t"] = self._reached(place)
+            certificate["window"] = {
+                "classes": [int(self.classes[0]), int(self.classes[-1])],
+                "rows": len(self.classes),
+            }
+        return {**certificate, "required": dict(self.required), "method": self.method}
+
+    def entry(self, place: int) -> dict[str, Any]:
+        """What the ledger says about one of the classes, counted from 0: its rows, its window and its distances.
+
+        Never to be published.
+        """
         start, stop = self._starts[place : place + 2].tolist()
         return {
             "class": int(self.classes[start]),
-            "rows": stop - start,
-            "t": {name: exact_and_float(found.exact(place)) for name, found in self.distances.items()},
+            "rows": self.numbers[start:stop].tolist(),
+            "t": self._reached(place),
             "window": self.window.as_dict(),
             "case": self.case,
-            "method": self.method,
         }
+
+    def _reached(self, place: int) -> dict[str, Any]:
+        return {name: exact_and_float(found.exact(place)) for name, found in self.distances.items()}
 
     def __iter__(self) -> Iterator[ReleasedClass]:
         for place, (start, stop) in enumerate(pairwise(self._starts.tolist())):
@@ -137,8 +186,27 @@ class Released:
             )
 
 
-def claimed(certificates: Sequence[Mapping[str, Any]]) -> dict[str, Distances]:
-    """The distances that certificates tell, in their order: for who reads a `Released` back from where it was written.
+@dataclass(frozen=True)
+class Claimed:
+    """Distances as they were written.
+
+    Attributes
+    ----------
+    distances
+        One a class.
+    """
+
+    distances: tuple[Fraction, ...]
+
+    def exact(self, place: int) -> Fraction:
+        """The distance of one class."""
+        return self.distances[place]
+
+
+def claimed(entries: Sequence[Mapping[str, Any]]) -> dict[str, Claimed]:
+    """The distances that entries of a ledger tell, in their order.
+
+    It is for whoever reads a `Released` back from where it was written.
 
     Examples
     --------
@@ -147,15 +215,8 @@ def claimed(certificates: Sequence[Mapping[str, Any]]) -> dict[str, Distances]:
     >>> found["pay"].exact(0), found["pay"].exact(1)
     (Fraction(1, 6), Fraction(0, 1))
     """
-    distances = {}
-    for name in certificates[0]["t"] if certificates else ():
-        told = [each["t"][name] for each in certificates]
-        floats, ones = np.array([each["value"] for each in told], float), np.ones(len(told), np.int64)
-        exact = [Fraction(each["exact"]) for each in told]
-        under = lcm(*(each.denominator for each in exact))
-        over = np.array([int(each * under) for each in exact], object)
-        distances[name] = Distances(over, np.zeros(len(told), object), ones, 1, under, floats)
-    return distances
+    names = entries[0]["t"] if entries else ()
+    return {name: Claimed(tuple(Fraction(each["t"][name]["exact"]) for each in entries)) for name in names}
 
 
 @dataclass(frozen=True, eq=False)

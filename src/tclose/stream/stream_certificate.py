@@ -10,8 +10,9 @@ from tclose.release.certificate import LIMITS, promise
 from tclose.schema.schema import Schema
 
 PROMISE = (
-    "Every class has at least k rows, all of the window its certificate names, and each sensitive attribute with a t "
-    "is distributed in it within t of that window. A row is in one class at most."
+    "Every class has at least k rows, all of one window of the stream, and each sensitive attribute with a t is "
+    "distributed in it within t of that window. A row is in one class at most. The certificate of a class says how "
+    "far it is from its window where all rows of the window are released together, in the classes that it names."
 )
 LIMITS_OF_STREAMS = (
     "Nothing is promised against any other window or the whole stream. When a class is released tells when its rows "
@@ -31,7 +32,7 @@ def certify_stream(schema: Schema, window: int, step: int, method: dict[str, Any
     {'rows': 100, 'step': 20}
     """
     fields: dict[str, Any] = {
-        "certificate": 1,
+        "certificate": 2,
         "stream": PROMISE,
         "window": {"rows": window, "step": step},
         **promise(schema),

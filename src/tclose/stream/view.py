@@ -10,9 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tclose.release.certificate import promise
 from tclose.release.recode import recode
 from tclose.schema.schema import Schema
 from tclose.stream.checkpoint import State
+from tclose.stream.diversity_by_class import diversity_by_class
 from tclose.stream.intake import Columns
 from tclose.stream.items import Case, Released, Window
 from tclose.stream.reached import some
@@ -46,7 +48,7 @@ class View:
 
     @property
     def window(self) -> Window:
-        """What the certificates of its classes name."""
+        """Where it lies in the input."""
         numbers = self.state.numbers[: self.size]
         return Window(int(numbers[0]), int(numbers[-1]), len(numbers))
 
@@ -96,7 +98,8 @@ class View:
         rows = np.flatnonzero(labels >= 0)
         turn = rng.permutation(int(labels.max()) + 1)
         places = turn[labels[rows]]
-        sensitive = [codes[rows] for codes in self.table.codes[: len(self.schema.sensitive)]]
+        # By the values themselves: bins depend on rows that are not out, and would be told by the order.
+        sensitive = [self.columns[each.column].codes[rows] for each in self.schema.sensitive]
         keys: list[NDArray[Any]] = [rng.permutation(len(rows)), *sensitive[::-1], places]
         order = np.lexsort(keys)
         rows, places = rows[order], places[order]
@@ -113,4 +116,10 @@ class View:
             *about,
             part.loss(places, spans),
             {name: some(found, back) for name, found in distances.items()},
+            {
+                each.column: diversity_by_class(codes, places, each.l)
+                for each, codes in zip(self.schema.sensitive, part.codes, strict=False)  # joints come after
+            },
+            frozenset(each.column for each in self.schema.sensitive if each.bins is not None),
+            promise(self.schema)["required"],
         )

@@ -6,19 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.schema.columns import Quasi
-from tclose.schema.schema import Schema
-from tclose.table.source import Source
 from tclose.verification.covering import HIDDEN, Originals, limits_of
 from tclose.verification.distinct_values import Factored
 from tclose.verification.exact_numbers import Integers, Scaled, aligned, read_number, read_numbers, scaled_fractions
-from tclose.verification.released_classes import group_rows
+from tclose.verification.released_classes import Grouping
 
 EXTRA_PLACES = 2
 
 
 def wrong_means(
-    release: Source,
-    schema: Schema,
+    groups: Grouping,
     quasi: Quasi,
     released: Factored,
     names: list[str],
@@ -30,7 +27,6 @@ def wrong_means(
     Originals beyond bottom and top count as bottom and top. A mean is published with two decimals more
     than the numbers have, so it may be off by half of the last one, and by what a double cannot hold.
     """
-    groups = group_rows(release, schema.released_quasi)
     hidden = np.array([*(name == HIDDEN for name in names), False], bool)[released.codes]
     no_value = np.append(originals.missing, True)[values.codes]
     unread = ~np.append(originals.readable, True)[values.codes] & ~no_value

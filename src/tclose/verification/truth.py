@@ -17,6 +17,7 @@ from tclose.verification.covering import HIDDEN, Originals, covered, limits_of, 
 from tclose.verification.distinct_values import Factored, factorize
 from tclose.verification.exact_numbers import numbers_of
 from tclose.verification.mean_truth import wrong_means
+from tclose.verification.released_classes import Grouping, group_rows
 from tclose.verification.released_spans import Span, is_as_declared, read_span, within
 from tclose.verification.sensitive_domains import factored_column
 
@@ -24,7 +25,11 @@ PRESENCE = 1 << 24
 
 
 def truth_problems(
-    original: Source, released: Source, schema: Schema, rows: NDArray[np.int64] | None = None
+    original: Source,
+    released: Source,
+    schema: Schema,
+    rows: NDArray[np.int64] | None = None,
+    groups: Grouping | None = None,
 ) -> list[str]:
     """What a release says that its original does not bear out: sentences that name columns and rows, never a cell.
 
@@ -34,6 +39,8 @@ def truth_problems(
         The release, whose columns are as the schema says.
     rows
         The row of the original that each released row came from; None if they are the same in the same order.
+    groups
+        The class of each row, where more is known of it than that rows of a class are released alike.
 
     Examples
     --------
@@ -42,7 +49,7 @@ def truth_problems(
     >>> truth_problems(original, Source.of(pl.DataFrame({"age": ["[20, 30]", "[20, 30]", "41"]})), schema)
     ["Column 'age': 1 row is released as a value that does not cover it (row 2)."]
     """
-    check = _Truth(original, released, schema, rows)
+    check = _Truth(original, released, schema, rows, groups)
     problems = list(check.wrong_rows())
     if problems:
         return problems
@@ -56,8 +63,16 @@ def truth_problems(
 class _Truth:
     """An original and its release, row by row."""
 
-    def __init__(self, original: Source, released: Source, schema: Schema, rows: NDArray[np.int64] | None) -> None:
+    def __init__(
+        self,
+        original: Source,
+        released: Source,
+        schema: Schema,
+        rows: NDArray[np.int64] | None,
+        groups: Grouping | None,
+    ) -> None:
         self.original, self.released, self.schema, self.rows = original, released, schema, rows
+        self.groups = groups
 
     def wrong_rows(self) -> Iterator[str]:
         """Whether each row of the original is there once, but for those left out under `missing = "drop"`."""
@@ -116,7 +131,8 @@ class _Truth:
         released = factored_column(self.released.column(quasi.column))
         names = names_of(released.values)
         if quasi.publish == "mean":
-            wrong = wrong_means(self.released, self.schema, quasi, released, names, values, originals)
+            groups = self.groups or group_rows(self.released, self.schema.released_quasi)
+            wrong = wrong_means(groups, quasi, released, names, values, originals)
             return self.sentence(quasi.column, wrong, "released as something else than the mean of its class")
         at, which = distinct_pairs(released, values)
         bad = ~covered(names, at, originals, which, quasi, self.schema.recode)

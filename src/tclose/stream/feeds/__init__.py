@@ -10,7 +10,8 @@ After a crash the same call goes on from the checkpoint.
 from __future__ import annotations
 
 from tclose.stream.feeds.feed import Batch, Feed, LostError, Pending
-from tclose.stream.feeds.file_feed import FileFeed, Targets
+from tclose.stream.feeds.file_feed import FileFeed
+from tclose.stream.feeds.file_outputs import Targets
 from tclose.stream.feeds.loop import Ending, Settings, Status, run
 
 __all__ = ["Batch", "Ending", "Feed", "FileFeed", "LostError", "Pending", "Settings", "Status", "Targets", "run"]

@@ -1,19 +1,27 @@
-"""Files that survive a crash: appended to a known length, and held by one process at a time."""
+"""Files that survive a crash: appended to what is known to be there, and never cut."""
 
 from __future__ import annotations
 
-import contextlib
-import errno
+import hashlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tclose.errors import TableError
-from tclose.release.atomic import PRIVATE, sync_folder, write_all
+from tclose.release.atomic import sync_folder, write_all, write_whole
+from tclose.stream.envelope import ANEW
+
+CHUNK = 1 << 20
+BY_WHOM = (
+    "Either the checkpoint is an older copy: put the last one back. Or something else has written there: put the "
+    "output back as it was."
+)
+AS_IT_WAS = f"Put it back as it was when the checkpoint was made. {ANEW}"
 
 
 class Appended:
-    """A file that only grows, and is cut back to what was committed.
+    """A file that only grows, by one process, which knows all that is in it.
 
     Parameters
     ----------
@@ -24,70 +32,141 @@ class Appended:
     """
 
     def __init__(self, path: Path, mode: int) -> None:
-        self._path = path
-        self._descriptor = os.open(path, os.O_CREAT | os.O_RDWR, mode)
+        self._path, self._length, self._digest = path, 0, hashlib.sha256()
+        self._descriptor = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_BINARY", 0), mode)
         sync_folder(path.parent)
 
-    @property
-    def length(self) -> int:
-        """How many bytes it has."""
-        return os.fstat(self._descriptor).st_size
-
-    def settle(self, length: int, data: bytes) -> None:
-        """Let it have as many bytes as were committed, and then these; what is there of them stays there.
+    def known(self) -> dict[str, Any]:
+        """Length and digest of what it holds.
 
         Raises
         ------
         TableError
-            It has fewer than were committed.
+            Someone else has written to it.
         """
-        if self.length < length:
-            raise TableError(
-                f"'{self._path.name}' is shorter than when the checkpoint was made. Put it back as it was, or begin "
-                "anew with another checkpoint and other outputs."
-            )
-        there = os.pread(self._descriptor, len(data) + 1, length)
+        if os.fstat(self._descriptor).st_size != self._length:
+            raise TableError(f"'{self._path.name}' was changed by another program while the stream ran. {AS_IT_WAS}")
+        return {"length": self._length, "sha256": self._digest.hexdigest()}
+
+    def recognize(self, told: Mapping[str, Any], data: bytes) -> bytes:
+        """See that it holds what was committed before, and at most a beginning of these bytes; what lacks of them.
+
+        It is read once from its beginning. Nothing is written.
+
+        Raises
+        ------
+        TableError
+            It holds less, or something else.
+        """
+        length, name = told["length"], self._path.name
+        if os.fstat(self._descriptor).st_size < length:
+            raise TableError(f"'{name}' is shorter than when the checkpoint was made. {AS_IT_WAS}")
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        while self._length < length:
+            chunk = os.read(self._descriptor, min(CHUNK, length - self._length))
+            if not chunk:
+                break
+            self._digest.update(chunk)
+            self._length += len(chunk)
+        if self._digest.hexdigest() != told["sha256"]:
+            raise TableError(f"'{name}' was changed since the checkpoint was made. {AS_IT_WAS}")
+        there = self._rest(len(data) + 1)
         if not data.startswith(there):
-            os.ftruncate(self._descriptor, length)
-            there = b""
-        os.lseek(self._descriptor, 0, os.SEEK_END)
-        write_all(self._descriptor, data[len(there) :])
-        os.fsync(self._descriptor)
+            raise TableError(f"'{name}' holds more than the checkpoint knows of. Nothing is cut off. {BY_WHOM} {ANEW}")
+        self._digest.update(there)
+        self._length += len(there)
+        return data[len(there) :]
+
+    def _rest(self, most: int) -> bytes:
+        """The bytes from here on, so many at most."""
+        found = b""
+        while len(found) < most and (chunk := os.read(self._descriptor, most - len(found))):
+            found += chunk
+        return found
 
     def append(self, data: bytes) -> None:
         """Make these bytes its durable end."""
         if data:
+            os.lseek(self._descriptor, self._length, os.SEEK_SET)
             write_all(self._descriptor, data)
-            os.fsync(self._descriptor)
+            self._digest.update(data)
+            self._length += len(data)
+            self.sync()
+
+    def sync(self) -> None:
+        """Make what it holds durable."""
+        os.fsync(self._descriptor)
 
     def close(self) -> None:
         """Let go of it."""
         os.close(self._descriptor)
 
 
-class Lock:
-    """Held by one process at a time, and let go when it ends, however it does.
+class OutputFolder:
+    """A folder that gets a file for each commit, with its number for a name; files in it may be taken away.
 
-    Raises
-    ------
-    TableError
-        Another process holds it.
+    Parameters
+    ----------
+    path
+        The folder.
+    suffix
+        How the names of its files end.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._descriptor = os.open(path, os.O_CREAT | os.O_RDWR, PRIVATE)
-        fcntl: Any = None
-        with contextlib.suppress(ImportError):  # which Windows does not have
-            import fcntl
-        try:
-            if fcntl is not None:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(self._descriptor)
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
-                raise
-            raise TableError("Another `tclose stream` is at work with this checkpoint.") from None
+    def __init__(self, path: Path, suffix: str) -> None:
+        self._path, self._suffix = path, suffix
+        self._n_put, self._last = 0, ""
 
-    def close(self) -> None:
-        """Let others hold it."""
-        os.close(self._descriptor)
+    def is_empty(self) -> bool:
+        """Whether nothing was put there."""
+        return not any(self._path.glob(f"*.{self._suffix}"))
+
+    def known(self) -> dict[str, Any]:
+        """How many files were put there, and the digest of the last."""
+        return {"files": self._n_put, "sha256": self._last}
+
+    def recognize(self, told: Mapping[str, Any], data: bytes) -> bytes:
+        """See that it holds nothing but what was put there; the bytes of the next file, if they are not there.
+
+        Raises
+        ------
+        TableError
+            It has other files, or the last one was changed.
+        """
+        self._n_put, self._last = told["files"], told["sha256"]
+        stop = self._n_put + bool(data)
+        if any(not self._is_below(path.name, stop) for path in self._path.glob(f"*.{self._suffix}")):
+            raise TableError(
+                f"'{self._path.name}' has files that the checkpoint does not know of. Nothing is removed. {BY_WHOM} "
+                f"{ANEW}"
+            )
+        last = self._path / self._name(self._n_put - 1)
+        if self._n_put and last.exists() and hashlib.sha256(last.read_bytes()).hexdigest() != self._last:
+            raise TableError(f"'{last.name}' was changed since the checkpoint was made. {AS_IT_WAS}")
+        following = self._path / self._name(self._n_put)
+        if not data or not following.exists():
+            return data
+        if following.read_bytes() != data:
+            raise TableError(f"'{following.name}' is not what the checkpoint says it is. {AS_IT_WAS}")
+        self._count(data)
+        return b""
+
+    def put(self, data: bytes) -> None:
+        """Put the next file there, whole."""
+        if data:
+            path = self._path / self._name(self._n_put)
+            if path.exists():
+                raise TableError(f"'{path.name}' was put there by another program. {AS_IT_WAS}")
+            write_whole(path, data, alone=True)
+            self._count(data)
+
+    def _name(self, number: int) -> str:
+        return f"{number:012}.{self._suffix}"
+
+    def _is_below(self, name: str, stop: int) -> bool:
+        """Whether it is the name of a file with a smaller number."""
+        stem = name.removesuffix(f".{self._suffix}")
+        return stem.isdecimal() and stem.isascii() and int(stem) < stop and name == self._name(int(stem))
+
+    def _count(self, data: bytes) -> None:
+        self._n_put, self._last = self._n_put + 1, hashlib.sha256(data).hexdigest()

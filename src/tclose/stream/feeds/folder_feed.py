@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tclose.errors import TableError
 from tclose.schema.schema import Schema
+from tclose.stream.envelope import unpack
 from tclose.stream.feeds.feed import Batch, Position
 from tclose.stream.feeds.lines import MOST_ROWS, PATIENCE, Format, GrowingFile, LineInput, check_same
 
@@ -122,7 +123,7 @@ class FolderInput:
         self.close()
         file = GrowingFile(self._path / name, position["offset"] if position else 0, "tell")
         check_same(file, position)
-        self._name, self._lines = name, LineInput(file, self._schema, self._format, position, lenient=True)
+        self._name, self._lines = name, LineInput(file, self._schema, self._format, position)
 
     def _look(self) -> None:
         """See which files are there, and which of them come next: all but the last are complete."""
@@ -139,3 +140,9 @@ class FolderInput:
         grows = self._follow and self._name is not None and not any(name > self._name for name in new)
         if not grows:
             self._waiting.extend(sorted(new, key=lambda name: (self._order.get(name, len(self._order)), name)))
+
+
+def files_read(checkpoint: bytes) -> list[str]:
+    """The files of a folder that a stream has begun to read, in that order; none if it read no folder."""
+    position = unpack(unpack(checkpoint)[1][""])[0]["position"] or {}
+    return [*position.get("done", ()), *([position["file"]] if "file" in position else [])]

@@ -7,7 +7,7 @@ import os
 import select
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -16,10 +16,10 @@ from tclose.schema.schema import Schema
 from tclose.stream.feeds.feed import Batch, Position
 from tclose.stream.feeds.parse import LONGEST, check_encoding, csv_header, csv_rows, json_rows
 from tclose.stream.feeds.places import RowRun
-from tclose.table.row_selection import check_columns
 
 Format = Literal["jsonl", "csv"]
 AtEnd = Literal["stop", "wait", "tell"]
+HeaderCheck = Callable[[Sequence[str], Schema], None]
 MOST_ROWS = 4096  # of a batch
 CHUNK = 1 << 18
 PATIENCE = 0.2  # seconds to wait for a row before asking whether to stop
@@ -103,7 +103,11 @@ class GrowingFile:
 
     def before(self, start: int, stop: int) -> bytes:
         """Some bytes that were read earlier."""
-        return os.pread(self._file.fileno(), min(stop - start, LONGEST + 2), start)
+        here = self._file.tell()
+        self._file.seek(start)
+        data = self._file.read(min(stop - start, LONGEST + 2))
+        self._file.seek(here)
+        return data
 
     def close(self) -> None:
         """See `Chunks`."""
@@ -157,8 +161,8 @@ class LineInput:
         Whether the bytes begin again at the very first, so that those before the position are skipped.
     pauses
         Whether a last line without an end is left for another time, when there may be more of it.
-    lenient
-        Whether a header that does not fit lets rows be rejected instead of all be refused.
+    check_header
+        Refuses names of columns that do not fit; None if rows are rejected instead.
     """
 
     def __init__(
@@ -170,10 +174,10 @@ class LineInput:
         *,
         rewound: bool = False,
         pauses: bool = False,
-        lenient: bool = False,
+        check_header: HeaderCheck | None = None,
     ) -> None:
         check_encoding(schema)
-        self._chunks, self._schema, self._format, self._lenient = chunks, schema, format, lenient
+        self._chunks, self._schema, self._format, self._check_header = chunks, schema, format, check_header
         self._pauses = pauses
         self._header: list[str] | None = position["header"] if position else None
         self._skip = position if rewound else None
@@ -237,10 +241,10 @@ class LineInput:
         self._offset, self._line = self._offset + size, 2
         try:
             self._header = csv_header(line, self._schema)
-            if not self._lenient:
-                check_columns([*self._header, *(set(self._schema.identifiers) - {*self._header})], self._schema)
+            if self._check_header is not None:
+                self._check_header([*self._header, *(set(self._schema.identifiers) - {*self._header})], self._schema)
         except TableError:
-            if not self._lenient:
+            if self._check_header is not None:
                 raise
             self._header = []
 
@@ -273,12 +277,19 @@ class LineInput:
 
 
 def open_file(
-    path: Path, schema: Schema, format: Format, position: Position | None, follow: bool = False, pauses: bool = False
+    path: Path,
+    schema: Schema,
+    format: Format,
+    position: Position | None,
+    *,
+    follow: bool = False,
+    pauses: bool = False,
+    check_header: HeaderCheck | None = None,
 ) -> LineInput:
     """The rows of a file from a position on."""
     file = GrowingFile(path, position["offset"] if position else 0, "wait" if follow else "stop")
     check_same(file, position)
-    return LineInput(file, schema, format, position, pauses=pauses)
+    return LineInput(file, schema, format, position, pauses=pauses, check_header=check_header)
 
 
 def check_same(file: GrowingFile, position: Position | None) -> None:

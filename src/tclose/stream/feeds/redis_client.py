@@ -41,6 +41,7 @@ class Keys:
         Streams of certificates and of the rows of each class; None for none.
     checkpoint
         Where the checkpoint lies; with `:owner` and `:fence` after it, who works, and which run it is.
+        Beside all that is written, with `:stream` after it, lies whose it is.
     """
 
     source: str
@@ -62,7 +63,8 @@ class Keys:
         rejected = self.rejected or f"{self.to}:rejected"
         checkpoint = self.checkpoint or f"{self.source}:{self.group}:checkpoint"
         keys = Keys(self.source, self.to, self.group, rejected, self.certificates, self.ledger, checkpoint)
-        names = [name for name in (*vars(keys).values(), keys.owner, keys.fence) if name is not None]
+        marks = map(keys.mark, keys.written())
+        names = [name for name in (*vars(keys).values(), keys.owner, keys.fence, *marks) if name is not None]
         names.remove(self.group)
         if len(set(names)) < len(names):
             raise SchemaError("The streams of Redis and the checkpoint must have different names.")
@@ -70,8 +72,16 @@ class Keys:
 
     def types(self) -> dict[str, str]:
         """What each key must be, if it is there."""
-        streams = (self.source, self.to, self.rejected, self.certificates, self.ledger)
-        return {**{name: "stream" for name in streams if name is not None}, self.checkpoint: "string"}
+        streams = dict.fromkeys((self.source, *self.written()), "stream")
+        return {**streams, **dict.fromkeys((self.checkpoint, *map(self.mark, self.written())), "string")}
+
+    def written(self) -> list[str]:
+        """The streams that are written to."""
+        return [name for name in (self.to, self.rejected, self.certificates, self.ledger) if name is not None]
+
+    def mark(self, key: str) -> str:
+        """Where it is noted whose a stream is that is written to."""
+        return f"{key}:stream"
 
     @property
     def owner(self) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -22,12 +22,12 @@ from tclose.stream.feeds.feed import Batch, LostError, Pending, Position, Stoppe
 from tclose.stream.feeds.parse import NOT_TEXT, TWICE, BrokenError, Row, json_row, rows_of
 from tclose.stream.feeds.places import RowRun
 from tclose.stream.feeds.redis_client import Keys, connected, exceptions, guarded, order
-from tclose.stream.feeds.written import as_jsonl, as_line, check_field, ledger
+from tclose.stream.feeds.redis_outputs import MANY, RedisOutputs
+from tclose.stream.feeds.written import check_field
 
 MOST_ROWS = 4096
 BLOCK = 200  # milliseconds to wait for an entry before asking whether to stop
 LEASE = 30.0  # seconds for which a run that fell silent keeps others out
-MANY = 1000  # ids in one command
 BEGINNING = "0-0"
 DELETED = "The entry was deleted before it was read."
 NO_FIELD = "The entry lacks the field that should hold its row."
@@ -87,6 +87,7 @@ class RedisFeed:
         self._json_field, self._field, self._follow, self._max_pending = json_field, field, follow, max_pending
         self._stop, self._say, self._lease = stop, say, lease
         self._client = connected(url)
+        self._outputs = RedisOutputs(self._client, self._keys, schema, field, json_field)
         self._fence, self._renewed = 0, 0.0
         self._last, self._caught_up = BEGINNING, False
         self._waits_for_disk, self._said = False, False
@@ -95,26 +96,14 @@ class RedisFeed:
         """See `Feed`."""
         with guarded():
             self._look_at_persistence()
-            self._check_types()
+            self._outputs.check_types()
             self._acquire()
-            saved: bytes | None = self._client.get(self._keys.checkpoint)
-            if saved is None:
-                self._check_new()
-        return saved
+            return self._outputs.open()
 
     @property
     def fixed(self) -> dict[str, Any]:
         """See `Feed`."""
         return {"class-field": self._field, "json-field": self._json_field}
-
-    def _check_new(self) -> None:
-        """Refuse to begin where a stream was at work before: its classes would be numbered again."""
-        keys = self._keys
-        if self._client.exists(keys.to) and self._client.xinfo_stream(keys.to)["last-generated-id"] != b"0-0":
-            raise TableError(
-                f"'{keys.to}' has entries already, and there is no '{keys.checkpoint}' to go on from. If it was lost, "
-                "begin anew with another --to: what is not out yet is still pending in the group."
-            )
 
     def begin(self, position: Position | None, pauses: bool = False) -> None:
         """See `Feed`."""
@@ -143,13 +132,10 @@ class RedisFeed:
         """See `Feed`."""
         with guarded():
             self._wait_for_readers(pending)
-            self._check_types()
-            with self._transaction() as pipe:
-                for key, fields in self._written(pending):
-                    pipe.execute_command("XADD", key, "*", *fields)
-                pipe.set(self._keys.checkpoint, checkpoint)
-                for start in range(0, len(pending.entries), MANY):
-                    pipe.xack(self._keys.source, self._keys.group, *pending.entries[start : start + MANY])
+            self._outputs.check_types()
+            with self._transaction(self._outputs.check_marks) as pipe:
+                self._outputs.commit(pipe, pending, checkpoint)
+            self._outputs.committed()
             if self._waits_for_disk and not self._client.execute_command("WAITAOF", 1, 0, 5000)[0]:
                 self._say("Redis has not written the last step to its disk within 5 s.")
 
@@ -183,8 +169,11 @@ class RedisFeed:
             time.sleep(BLOCK / 1000)
 
     @contextmanager
-    def _transaction(self, last: bool = False) -> Iterator[Any]:
-        """Commands that are carried out together, if no later run has begun, and renew the lease."""
+    def _transaction(self, check: Callable[[Any], None] | None = None, last: bool = False) -> Iterator[Any]:
+        """Commands that are carried out together, if no later run has begun, and renew the lease.
+
+        What `check` watches must stay as it is, too.
+        """
         with self._client.pipeline() as pipe:
             pipe.watch(self._keys.fence)
             if int(pipe.get(self._keys.fence) or 0) != self._fence:
@@ -193,6 +182,8 @@ class RedisFeed:
                         f"Another run of consumer '{self._consumer}' has taken over. Give each its own --consumer."
                     )
                 raise LostError("Another consumer has taken over, as this one was silent for too long.")
+            if check is not None:
+                check(pipe)
             pipe.multi()
             yield pipe
             if not last:
@@ -279,33 +270,7 @@ class RedisFeed:
             raise BrokenError(NO_FIELD)
         return json_row(row[self._json_field].encode())
 
-    # Entries out.
-
-    def _written(self, pending: Pending) -> Iterator[tuple[str, list[Any]]]:
-        """What is to be written: the key of a stream, and field after field."""
-        keys = self._keys
-        for released in pending.released:
-            if self._json_field is not None:
-                for line in as_jsonl(released, self._field, self._schema).splitlines():
-                    yield keys.to, [self._json_field, line]
-            else:
-                names = released.frame.columns
-                for row, number in zip(released.frame.iter_rows(), released.classes.tolist(), strict=True):
-                    yield keys.to, _fields({**dict(zip(names, row, strict=True)), self._field: number})
-            if keys.ledger is not None:
-                for told in ledger(released):
-                    yield keys.ledger, ["json", as_line(told).rstrip()]
-        for letter in pending.letters:
-            yield keys.rejected, _fields(letter)
-        if keys.certificates is not None:
-            for certificate in pending.certificates:
-                yield keys.certificates, ["json", as_line(certificate).rstrip()]
-
-    def _check_types(self) -> None:
-        """A command that fails within a transaction does not undo the others: none may."""
-        for key, wanted in self._keys.types().items():
-            if (found := self._client.type(key).decode()) not in (wanted, "none"):
-                raise TableError(f"In Redis '{key}' is a {found}, and must be a {wanted}. Name another, or remove it.")
+    # Readers, and the disk.
 
     def _wait_for_readers(self, pending: Pending) -> None:
         while pending.released and self._max_pending is not None and not self._stop():
@@ -341,11 +306,6 @@ class RedisFeed:
                 "Redis does not log to disk at once (appendfsync): a loss of power may take back the last second."
             )
         self._said = True
-
-
-def _fields(told: Mapping[str, Any]) -> list[Any]:
-    """Names and values in turn, empty where there is none."""
-    return [part for name, value in told.items() for part in (name, "" if value is None else str(value))]
 
 
 def _quoted(fields: list[bytes] | None) -> str:

@@ -17,11 +17,10 @@ from tclose.errors import TableError, VerificationError
 from tclose.schema.schema import Schema
 from tclose.stream.check import Checker
 from tclose.stream.feeds.feed import Batch
-from tclose.stream.feeds.file_feed import files_read
-from tclose.stream.feeds.folder_feed import FolderInput
+from tclose.stream.feeds.folder_feed import FolderInput, files_read
 from tclose.stream.feeds.lines import Format, GrowingFile, LineInput, open_file
 from tclose.stream.feeds.parse import BrokenError
-from tclose.stream.items import Outcome, Rejected, Released, Window, Withheld, claimed
+from tclose.stream.items import Claimed, Outcome, Rejected, Released, Window, Withheld, claimed
 
 Told = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -71,13 +70,14 @@ def replay(schema: Schema, window: int, batches: Iterable[Sequence[Row]], writte
         It is not so.
     """
     checker, rows = Checker(schema, window), _Rows(batches)
-    letters = sorted(written.letters, key=lambda letter: int(letter["row"]))
-    rejected = deque(letter for letter in letters if letter["what"] == "rejected")
-    withheld = deque(letter for letter in letters if letter["what"] == "withheld")
-    for released in _released(schema, written):
+    letters = sorted(map(_letter, written.letters), key=lambda letter: letter[0])
+    rejected = deque(number for number, what in letters if what == "rejected")
+    withheld = deque(number for number, what in letters if what == "withheld")
+    for released, certificates in _released(written):
         _take_in(checker, rows.up_to(released.window.last + 1))
-        checker.check(Outcome(rejected=_rejections(rejected, released.window.last)))
-        checker.check(Outcome((released,), withheld=_withheld(withheld, released.window.first - 1)))
+        left_behind = _withheld(withheld, released.window.first - 1)
+        checker.check(Outcome(rejected=_rejections(rejected, released.window.last), withheld=left_behind))
+        checker.check_released(released, certificates)
     _take_in(checker, rows.up_to(None))
     checker.check(Outcome(rejected=_rejections(rejected, None), withheld=_withheld(withheld, None)))
     return checker.finish()
@@ -101,46 +101,69 @@ class _Rows:
         return rows
 
 
-def _due(letters: deque[Told], last: int | None) -> np.ndarray[Any, np.dtype[np.int64]]:
-    numbers = []
-    while letters and (last is None or int(letters[0]["row"]) <= last):
-        numbers.append(int(letters.popleft()["row"]))
-    return np.array(numbers, np.int64)
+def _letter(told: Told) -> tuple[int, str]:
+    """The row that a dead letter is about, and what became of it."""
+    number, what = told.get("row"), told.get("what")
+    if type(number) is not int or not 0 <= number < 2**63 or what not in ("rejected", "withheld"):
+        raise TableError("The dead letters have a line that is none.")
+    return number, what
 
 
-def _rejections(letters: deque[Told], last: int | None) -> tuple[Rejected, ...]:
-    return (Rejected(_due(letters, last), None, ""),)
+def _due(numbers: deque[int], last: int | None) -> np.ndarray[Any, np.dtype[np.int64]]:
+    due = []
+    while numbers and (last is None or numbers[0] <= last):
+        due.append(numbers.popleft())
+    return np.array(due, np.int64)
 
 
-def _withheld(letters: deque[Told], last: int | None) -> tuple[Withheld, ...]:
-    return (Withheld(_due(letters, last), ""),)
+def _rejections(numbers: deque[int], last: int | None) -> tuple[Rejected, ...]:
+    return (Rejected(_due(numbers, last), None, ""),)
 
 
-def _released(schema: Schema, written: WrittenStream) -> Iterator[Released]:
-    """Classes that were released together: those that name the same window."""
-    output, ledger = iter(written.output), iter(written.ledger)
+def _withheld(numbers: deque[int], last: int | None) -> tuple[Withheld, ...]:
+    return (Withheld(_due(numbers, last), ""),)
+
+
+def _released(written: WrittenStream) -> Iterator[tuple[Released, list[Told]]]:
+    """Classes that were released together, those that the ledger has in the same window, and their certificates."""
+    output = iter(written.output)
     certificates = (each for each in written.certificates if "class" in each)
-    about = groupby(certificates, key=lambda each: (each["window"], each["case"], each["method"]))
-    for (window, case, method), group in about:
-        classes = list(group)
-        sizes = [int(each["rows"]) for each in classes]
+    ledger = map(_entry, written.ledger)
+    for (window, case), group in groupby(ledger, key=lambda each: (each["window"], each["case"])):
+        entries = list(group)
+        told = list(islice(certificates, len(entries)))
+        if [each["class"] for each in told] != [each["class"] for each in entries]:
+            raise VerificationError("Ledger and certificates do not name the same classes in the same order.")
+        sizes = [len(each["rows"]) for each in entries]
         rows = list(islice(output, sum(sizes)))
-        numbers: list[int] = []
-        for certificate in classes:
-            told: Told = next(ledger, {"class": None})
-            if told["class"] != certificate["class"]:
-                raise VerificationError("Ledger and certificates do not name the same classes in the same order.")
-            numbers += told["rows"]
-        labels = np.repeat([int(each["class"]) for each in classes], sizes)
-        if [str(row.get(written.field)) for row in rows] != [str(label) for label in labels] or len(numbers) != len(
-            rows
-        ):
-            raise VerificationError("Output, ledger and certificates do not have the same rows in every class.")
+        labels = np.repeat([each["class"] for each in entries], sizes)
+        if [str(row.get(written.field)) for row in rows] != [str(label) for label in labels]:
+            raise VerificationError("Output and ledger do not have the same rows in every class.")
+        numbers = np.array([number for each in entries for number in each["rows"]], np.int64)
         frame = _frame(rows, written.field)
-        about_all = Window(**window), case, method, 0.0, claimed(classes)
-        yield Released(frame, labels, np.array(numbers, np.int64), *about_all)
-    if next(output, None) is not None or next(ledger, None) is not None:
-        raise VerificationError("Output or ledger have rows that no certificate is about.")
+        method = str(told[0].get("method"))
+        yield Released(frame, labels, numbers, window, case, method, 0.0, _claimed(entries)), told
+    if next(output, None) is not None or next(certificates, None) is not None:
+        raise VerificationError("Output or certificates have rows or classes that the ledger does not have.")
+
+
+def _entry(told: Told) -> dict[str, Any]:
+    """A line of the ledger, if it is one: numbers are whole, and there is all that there must be."""
+    window, rows = told.get("window"), told.get("rows")
+    numbers: list[Any] = [None]
+    if isinstance(window, Mapping) and isinstance(rows, list) and rows:
+        numbers = [window.get("first"), window.get("last"), window.get("rows"), *rows, told.get("class")]
+    if not all(type(number) is int and 0 <= number < 2**63 for number in numbers) or "case" not in told:
+        raise TableError("The ledger has a line that is none of a ledger, or is that of an earlier version of tclose.")
+    return {**told, "window": Window(*numbers[:3])}
+
+
+def _claimed(entries: list[dict[str, Any]]) -> dict[str, Claimed]:
+    """The distances that the ledger tells."""
+    try:
+        return claimed(entries)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        raise VerificationError("The ledger does not say how far classes are from their window.") from None
 
 
 def _frame(rows: list[Row], field: str) -> pl.DataFrame:
@@ -212,7 +235,7 @@ def _output(path: Path, schema: Schema, format: Format) -> Iterator[Row]:
             yield from _lines(file, parse_float=str, parse_int=str)
             continue
         plain = replace(schema, encoding="utf-8", identifiers=())
-        for batch in _all(LineInput(GrowingFile(file, 0, "stop"), plain, "csv", lenient=True)):
+        for batch in _all(LineInput(GrowingFile(file, 0, "stop"), plain, "csv")):
             if batch.broken:
                 raise TableError(f"'{file.name}' cannot be read: {next(iter(batch.broken.values()))}")
             for row in batch.rows:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from tclose.errors import SchemaError
@@ -62,7 +61,5 @@ def as_line(told: dict[str, Any]) -> bytes:
 
 
 def ledger(released: Released) -> Iterator[dict[str, Any]]:
-    """Which rows are in each class; never to be published."""
-    starts = np.flatnonzero(np.diff(released.classes)) + 1
-    for rows, classes in zip(*(np.split(each, starts) for each in (released.numbers, released.classes)), strict=True):
-        yield {"class": int(classes[0]), "rows": rows.tolist()}
+    """Which rows are in each class, and how far it is from which window; never to be published."""
+    return map(released.entry, range(len(released)))
