@@ -145,6 +145,7 @@ class Released:
 
         It follows from the released rows, the schema and the method. How far the class is from its window does so
         only where all rows of the window are released together: else some of them are out earlier, later or never.
+        That it is told says that none of them was withheld.
         """
         start, stop = self._starts[place : place + 2].tolist()
         whole = self.is_whole_window
