@@ -199,8 +199,10 @@ def verify(
         raise VerificationError(" ".join(["The table does not keep its promise.", *verdict.problems]))
     if not json:
         from tclose.cli.show import show_verified
+        from tclose.table.source import read
 
-        show_verified(verdict, promised)
+        names = read(data, promised.delimiter).names if promised.has_patterns else ()
+        show_verified(verdict, promised.resolve(names, released=True))
 
 
 app.command(epilog=choosing.COMPARE)(choosing.compare)
