@@ -57,13 +57,18 @@ class Evidence:
         reader = Reader(source, np.arange(len(column)), decimal)
         if not is_flat(column):
             return cls(column.name, None, "unusable", reader, f"values of type {type_name(column)} are not released")
-        coded = CodedColumn.of(column)
+        return cls.of_coded(reader, CodedColumn.of(column), missing_values)
+
+    @classmethod
+    def of_coded(cls, reader: Reader, coded: CodedColumn, missing_values: tuple[str, ...]) -> Evidence:
+        """Look at a column that is coded already."""
         coded = coded.with_values(clean(coded.values, missing_values, numeric=False))
         try:
             form = _form(reader, coded)
         except TableError:
-            return cls(column.name, coded, "unusable", reader, f"values of type {type_name(column)} are not released")
-        return cls(column.name, coded, form, reader)
+            problem = f"values of type {type_name(coded.values)} are not released"
+            return cls(coded.name, coded, "unusable", reader, problem)
+        return cls(coded.name, coded, form, reader)
 
     @property
     def n_rows(self) -> int:
@@ -129,8 +134,8 @@ class Evidence:
         counts in no order.
         """
         known = self.numbers
-        width = known.max() - known.min()
-        if not len(known) or not np.isfinite(width) or self.n_distinct < DENSE * (width + 1):
+        width = float(known.max() - known.min())
+        if not BARS <= width < np.inf or self.n_distinct < DENSE * (width + 1):
             return False
         assert self.coded is not None
         bars = np.histogram(known, BARS, weights=self.coded.counts[: len(known)])[0]

@@ -16,9 +16,11 @@ from tclose.table.coded import CodedColumn
 # In no language a value of its own.
 PLAIN = ("?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "<NA>", "NaN", "nan", "-", "--", ".", "..")
 # A value of its own in some columns: only where all others are numbers or dates is it surely none.
-AMONG_NUMBERS = ("N", "U", "X", "na", "nd", "n.d.", "k.A.", "k. A.", "s/d", "n.a.", "None", "none", "unknown",
-                 "Unknown", "UNKNOWN", "missing", "Missing", "MISSING", "unbekannt", "Unbekannt", "inconnu", "desconocido",
-                 "not available", "Not available", "#NULL!", "NIL", "nil")  # fmt: skip
+AMONG_NUMBERS = (
+    *("N", "U", "X", "na", "nd", "n.d.", "n.a.", "k.A.", "k. A.", "s/d", "None", "none", "NIL", "nil", "#NULL!"),
+    *("unknown", "Unknown", "UNKNOWN", "missing", "Missing", "MISSING", "not available", "Not available"),
+    *("unbekannt", "Unbekannt", "inconnu", "desconocido"),
+)
 NOT_NUMBERS = r"^[+-]?\d+([.,]\d+)*([eE][+-]?\d+)?$|^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}"
 
 

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 
-from tclose.schema.patterns import is_pattern, matches
+from tclose.schema.patterns import is_pattern
 
 FEWEST = 4  # columns that a pattern is worth
 MOST = 0.6  # of the columns that match a pattern, the share that it has to be for
@@ -33,8 +33,9 @@ def group_names(settings: Mapping[str, Hashable], every: Sequence[str]) -> list[
     taken: dict[str, str] = {}
     if not any(map(is_pattern, every)):  # a star in a name would be read as one of a pattern
         for pattern, members in _candidates(settings):
-            members = [name for name in members if name not in taken]
-            if len(members) >= FEWEST and _stands_for(pattern, members, every):
+            longer = {other[:-1] for other in set(taken.values()) if len(other) > len(pattern)}
+            members = [name for name in members if name not in taken and not name.startswith(tuple(longer))]
+            if len(members) >= FEWEST and _stands_for(pattern, members, every) and not _steals(pattern, taken):
                 taken |= dict.fromkeys(members, pattern)
     groups: dict[str, list[str]] = {}
     for name in settings:
@@ -53,10 +54,16 @@ def _candidates(settings: Mapping[str, Hashable]) -> list[tuple[str, list[str]]]
 
 
 def _beginnings(name: str) -> set[str]:
-    """The name up to its number, and up to each sign that parts its words."""
-    places = {match.end() for match in re.finditer(r"[_.\-\s]+", name)} | {len(name.rstrip("0123456789"))}
+    """The name up to each digit of its number, and up to each sign that parts its words."""
+    places = {match.end() for match in re.finditer(r"[_.\-\s]+", name)}
+    places |= set(range(len(name.rstrip("0123456789")), len(name)))
     return {name[:place] for place in places if 0 < place < len(name)}
 
 
 def _stands_for(pattern: str, members: Sequence[str], every: Sequence[str]) -> bool:
-    return len(members) >= MOST * sum(matches(pattern, name) for name in every)
+    return len(members) >= MOST * sum(name.startswith(pattern[:-1]) for name in every)
+
+
+def _steals(pattern: str, taken: Mapping[str, str]) -> bool:
+    """Whether it matches what a shorter pattern stands for: the longer one would win."""
+    return any(len(other) < len(pattern) and name.startswith(pattern[:-1]) for name, other in taken.items())

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from tclose.errors import SchemaError
 from tclose.schema.patterns import is_pattern, matches
 from tclose.table.coded import CodedColumn
@@ -14,7 +16,7 @@ from tclose.table.proposing.column_evidence import Evidence
 from tclose.table.proposing.guesses import Guess, guess
 from tclose.table.proposing.missing_spellings import Spellings, find_spellings
 from tclose.table.proposing.singling_out import singled_out
-from tclose.table.reading import is_flat
+from tclose.table.reading import Reader, is_flat
 from tclose.table.source import Source
 
 MANY = 12  # identifiers from which on a pattern is written instead of their names
@@ -95,11 +97,18 @@ class Proposal:
         ({'kind': 'numeric'}, ('?',))
         """
         reading = reading or {}
-        flat = [name for name in source.names if is_flat(source.column(name))]
-        spellings = find_spellings(source.each(flat, CodedColumn.of).values())
+        coded = source.each(source.names, lambda column: CodedColumn.of(column) if is_flat(column) else None)
+        spellings = find_spellings(column for column in coded.values() if column is not None)
         spelled = spellings.sure if missing_values is None else tuple(missing_values)
-        decimal = reading.get("decimal", ".")
-        guesses = source.each(source.names, lambda column: guess(Evidence.of(source, column, spelled, decimal)))
+        reader = Reader(source, np.arange(source.n_rows), reading.get("decimal", "."))
+        guesses = {}
+        for each, column in coded.items():
+            evidence = (
+                Evidence.of(source, source.column(each), spelled)
+                if column is None
+                else Evidence.of_coded(reader, column, spelled)
+            )
+            guesses[each] = guess(evidence)
         return cls(name, source.n_rows, guesses, spellings, reading)
 
     @cached_property
@@ -147,6 +156,11 @@ class Proposal:
         return f"The table has no column '{given}'.{hint}"
 
 
+def why_not(guess: Guess) -> str:
+    """Why a column has no kind or distance that reads it."""
+    return guess.evidence.problem or "some of its numbers are infinite, or have no common unit"
+
+
 def check_roles(proposal: Proposal, choices: Choices) -> None:
     """Refuse choices that no schema could keep: a column in a role that its values do not allow.
 
@@ -159,10 +173,9 @@ def check_roles(proposal: Proposal, choices: Choices) -> None:
     for name, role in choices.roles.items():
         found: Any = {"quasi": lambda each: each.quasi, "sensitive": lambda each: each.sensitive}.get(role)
         if found is not None and found(guesses[name]) is None:
-            problem = guesses[name].evidence.problem or "some of its numbers are infinite or have no common unit"
             raise SchemaError(
-                f"Column '{name}' cannot be {role}: {problem}. Change its values or their type first, or leave it out "
-                "(--identifiers)."
+                f"Column '{name}' cannot be {role}: {why_not(guesses[name])}. Change its values or their type first, or "
+                "leave it out (--identifiers)."
             )
     units = [name for name, role in choices.roles.items() if role == "unit"]
     if len(units) > 1:

@@ -15,7 +15,7 @@ from tclose.schema.schema import Schema
 from tclose.table.proposing.first_hierarchies import built, file_name, grouped
 from tclose.table.proposing.guesses import Guess
 from tclose.table.proposing.name_groups import group_names
-from tclose.table.proposing.proposal import MANY, Choices, Proposal, check_roles
+from tclose.table.proposing.proposal import MANY, Choices, Proposal, check_roles, why_not
 from tclose.table.proposing.singling_out import SAMPLE
 
 WORTH_SAYING = 0.0005
@@ -232,6 +232,8 @@ class _Writer:
         lines = [*self._reasons(names), *table("undecided", label, {"about": about})]
         if each.quasi is not None:
             lines += [f"# {line}" for line in table("quasi", label, self._quasi_keys(names))]
+        else:
+            lines.append(f"# It cannot be a quasi-identifier: {why_not(each)}.")
         if each.sensitive is not None:
             keys, told = self._sensitive_keys(names)
             lines += [f"# {line}" for line in table("sensitive", label, keys)] + [told]
