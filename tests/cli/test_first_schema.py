@@ -21,9 +21,9 @@ from tclose.cli.main import main
 from tclose.errors import SchemaError
 from tclose.schema.schema import Schema
 from tclose.table.coded import CodedColumn
-from tclose.table.proposing.proposal import Choices, Proposal
 from tclose.table.proposing.proposal_text import write_proposal
 from tclose.table.proposing.singling_out import singled_out
+from tclose.table.proposing.table_proposal import RoleChoices, TableProposal
 from tclose.table.source import read
 
 
@@ -45,11 +45,11 @@ def people(n: int = 60) -> pl.DataFrame:
 
 def text_of(frame: pl.DataFrame, name: str = "people.csv", **reading: str) -> str:
     """What `init` writes where nobody settles anything."""
-    proposal = Proposal.of(read(frame), name, reading)
+    proposal = TableProposal.of(read(frame), name, reading)
     roles = {
         name: guess.role if guess.role in ("identifier", "unit") else "open" for name, guess in proposal.guesses.items()
     }
-    return write_proposal(proposal, Choices(roles)).text
+    return write_proposal(proposal, RoleChoices(roles)).text
 
 
 def settle(text: str, sensitive: set[str]) -> str:
@@ -310,7 +310,7 @@ def test_every_reason_is_there(run: Run) -> None:
         (("--quasi", "AGE"), "Did you mean 'age'?"),
         (("--quasi", "age,,zop"), "no column 'zop'. Did you mean 'zip'?"),
         (("--sensitive", "lab_*"), "no column 'lab_*'"),
-        (("--quasi", "age", "--sensitive", "age"), "column 'age' is named as quasi and as sensitive"),
+        (("--quasi", "age", "--sensitive", "age"), "Column 'age' is named as quasi and as sensitive"),
         (("--quasi", "age", "--unit", "nobody"), "no column 'nobody'"),
         (("--delimiter", "ab"), "one plain character"),
         (("--rest", "drop", "--ask"), "say different things"),

@@ -14,8 +14,8 @@ from tclose.cli.options import Data, check_files, say
 from tclose.errors import SchemaError
 
 if TYPE_CHECKING:
-    from tclose.table.proposing.proposal import Choices, Proposal
     from tclose.table.proposing.proposal_text import WrittenProposal
+    from tclose.table.proposing.table_proposal import RoleChoices, TableProposal
 
 INIT = (
     "[bold]Examples:[/bold]\n\n"
@@ -79,17 +79,17 @@ def init(
     terminal it asks; else what nobody settled is left open in it. Kinds, steps, distances and t
     are guessed, each with its reason. Columns that look like identifiers are never released.
     """
-    from tclose.table.proposing.proposal import Proposal
     from tclose.table.proposing.proposal_text import write_proposal
+    from tclose.table.proposing.table_proposal import TableProposal
     from tclose.table.source import read
 
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         raise typer.BadParameter("the delimiter must be one plain character.")
     _check_output(data, output, overwrite)
     reading = {} if delimiter == "," else {"delimiter": delimiter}
-    proposal = Proposal.of(read(data, delimiter), data.name, reading)
+    proposal = TableProposal.of(read(data, delimiter), data.name, reading)
     named = {"quasi": quasi, "sensitive": sensitive, "identifier": identifiers, "keep": keep}
-    given = _roles(proposal, {role: texts or [] for role, texts in named.items()}, unit)
+    given = _roles(proposal, named, unit)
     unnamed = [name for name in proposal.guesses if name not in given]
     if _asks(ask, rest, bool(given), unnamed):
         choices, files = _asked(proposal, given, k, output is not None and hierarchies is None)
@@ -113,19 +113,13 @@ def _check_output(data: Path, output: Path | None, overwrite: bool) -> None:
         raise typer.BadParameter(f"'{output}' is there already. Give another name, or --overwrite.")
 
 
-def _roles(proposal: Proposal, named: Mapping[str, Sequence[str]], unit: str | None) -> dict[str, str]:
+def _roles(proposal: TableProposal, named: Mapping[str, list[str] | None], unit: str | None) -> dict[str, str]:
     """The role of each column that an option names."""
-    roles: dict[str, str] = {}
-    patterned: dict[str, str] = {}
-    for role, texts in {**named, "unit": [unit] if unit is not None else []}.items():
-        for text in texts:
-            for column in proposal.named(text, typer.BadParameter):
-                by_pattern = "*" in text and column not in text
-                if not by_pattern and roles.setdefault(column, role) != role:
-                    raise typer.BadParameter(f"column '{column}' is named as {roles[column]} and as {role}.")
-                if by_pattern and patterned.setdefault(column, role) != role:
-                    raise typer.BadParameter(f"patterns make column '{column}' {patterned[column]} and {role}.")
-    return {name: (patterned | roles)[name] for name in proposal.guesses if name in patterned | roles}
+    given = {role: texts or [] for role, texts in named.items()} | {"unit": [] if unit is None else [unit]}
+    try:
+        return proposal.roles(given)
+    except SchemaError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _asks(ask: bool | None, rest: Rest | None, has_names: bool, unnamed: Sequence[str]) -> bool:
@@ -141,14 +135,16 @@ def _asks(ask: bool | None, rest: Rest | None, has_names: bool, unnamed: Sequenc
     return ask
 
 
-def _asked(proposal: Proposal, given: Mapping[str, str], k: int | None, offers_files: bool) -> tuple[Choices, bool]:
+def _asked(
+    proposal: TableProposal, given: Mapping[str, str], k: int | None, offers_files: bool
+) -> tuple[RoleChoices, bool]:
     from tclose.cli.schema_questions import Interview
 
     return Interview(proposal, given, k, offers_files).run()
 
 
-def _by_flags(proposal: Proposal, given: Mapping[str, str], rest: Rest | None, k: int | None) -> Choices:
-    from tclose.table.proposing.proposal import Choices
+def _by_flags(proposal: TableProposal, given: Mapping[str, str], rest: Rest | None, k: int | None) -> RoleChoices:
+    from tclose.table.proposing.table_proposal import RoleChoices
 
     wanted = {Rest.drop: "identifier", Rest.identifiers: "identifier"}.get(rest, "open") if rest else "open"
     wanted = rest.value if rest in (Rest.keep, Rest.quasi, Rest.sensitive) else wanted
@@ -159,12 +155,16 @@ def _by_flags(proposal: Proposal, given: Mapping[str, str], rest: Rest | None, k
         has_unit = has_unit or (name not in given and guessed == "unit")
         # What seems to point at a person is never released unless it is named.
         roles[name] = given.get(name, guessed if guessed in ("identifier", "unit") else wanted)
-    return Choices(roles, 5 if k is None else k, drops_rest=wanted == "identifier")
+    return RoleChoices(roles, 5 if k is None else k, drops_rest=wanted == "identifier")
 
 
 def _settled(
-    proposal: Proposal, choices: Choices, missing: Missing | None, hierarchies: Path | None, output: Path | None
-) -> Choices:
+    proposal: TableProposal,
+    choices: RoleChoices,
+    missing: Missing | None,
+    hierarchies: Path | None,
+    output: Path | None,
+) -> RoleChoices:
     """The choices with what follows from them: missing values, and where hierarchies lie."""
     import os
     from dataclasses import replace
@@ -198,7 +198,9 @@ def _write(written: WrittenProposal, output: Path | None, hierarchies: Path | No
         write_whole(output, written.text.encode())
 
 
-def _tell(proposal: Proposal, choices: Choices, written: WrittenProposal, data: Path, output: Path | None) -> None:
+def _tell(
+    proposal: TableProposal, choices: RoleChoices, written: WrittenProposal, data: Path, output: Path | None
+) -> None:
     """Say on stderr what a person should look at, and what comes next."""
     for name, role in choices.roles.items():
         guess = proposal.guesses[name]

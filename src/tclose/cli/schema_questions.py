@@ -16,8 +16,8 @@ import typer
 from tclose.cli.options import say
 from tclose.table.proposing.guesses import Guess
 from tclose.table.proposing.name_groups import group_names
-from tclose.table.proposing.proposal import Choices, Proposal
 from tclose.table.proposing.proposal_text import comment
+from tclose.table.proposing.table_proposal import RoleChoices, TableProposal
 
 ROLES = {
     "quasi": "others may know it: it is made coarser (quasi-identifier)",
@@ -86,14 +86,14 @@ class Interview:
         Where answers come from.
     """
 
-    proposal: Proposal
+    proposal: TableProposal
     given: Mapping[str, str]
     k: int | None = None
     offers_files: bool = False
     stream: TextIO = field(default_factory=lambda: sys.stdin)
     answers: dict[str, str] = field(default_factory=dict)
 
-    def run(self) -> tuple[Choices, bool]:
+    def run(self) -> tuple[RoleChoices, bool]:
         """Ask until all is answered: what was chosen, and whether hierarchies are to be written.
 
         Raises
@@ -178,7 +178,7 @@ class Interview:
         chosen = {name: self.answers.get(f"role {label}", "open") for label, names in self._groups for name in names}
         return {name: self.given.get(name, chosen.get(name, "open")) for name in self.proposal.guesses}
 
-    def _choices(self) -> Choices:
+    def _choices(self) -> RoleChoices:
         ordered = {
             name: self.answers[f"order {label}"] == "y"
             for label, names in self._groups
@@ -187,7 +187,7 @@ class Interview:
         }
         found = self.proposal.spellings
         spelled = [each for each in found.doubtful if self.answers.get(f"spelling {each}") == "y"]
-        return Choices(
+        return RoleChoices(
             self._roles(),
             self.k if self.k is not None else int(self.answers["k"]),
             ordered,

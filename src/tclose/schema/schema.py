@@ -15,7 +15,7 @@ import tomli_w
 
 from tclose.errors import SchemaError
 from tclose.schema.columns import Joint, Quasi, Sensitive, is_whole
-from tclose.schema.patterns import ROLES, ColumnRules, is_pattern
+from tclose.schema.name_patterns import ROLES, ColumnRules, is_pattern
 from tclose.schema.toml import column_as_dict, parse, read_toml
 
 SchemaLike: TypeAlias = Union["Schema", Mapping[str, Any], str, Path]

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from tclose.table.proposing.guesses import RISE, Guess
-from tclose.table.proposing.proposal import Proposal
+from tclose.table.proposing.table_proposal import TableProposal
 from tclose.table.source import read
 
 N = 200
@@ -21,7 +21,7 @@ WORDS = ["anna", "ben", "cem", "dora", "eva", "finn"]
 
 
 def guess_of(name: str, values: Any) -> Guess:
-    return Proposal.of(read(pl.DataFrame({name: values})), "table").guesses[name]
+    return TableProposal.of(read(pl.DataFrame({name: values})), "table").guesses[name]
 
 
 def texts(n: int) -> list[str]:

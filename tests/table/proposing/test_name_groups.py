@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tclose.schema.patterns import is_pattern, matches
+from tclose.schema.name_patterns import is_pattern, matches
 from tclose.table.proposing.name_groups import group_names
 
 

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 
-from tclose.schema.patterns import is_pattern
+from tclose.schema.name_patterns import is_pattern
 
 FEWEST = 4  # columns that a pattern is worth
 MOST = 0.6  # of the columns that match a pattern, the share that it has to be for

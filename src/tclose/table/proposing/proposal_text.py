@@ -10,13 +10,13 @@ from typing import Any
 import tomli_w
 
 from tclose.errors import SchemaError
-from tclose.schema.patterns import is_pattern, matches
+from tclose.schema.name_patterns import is_pattern, matches
 from tclose.schema.schema import Schema
 from tclose.table.proposing.first_hierarchies import built, file_name, grouped
 from tclose.table.proposing.guesses import Guess
 from tclose.table.proposing.name_groups import group_names
-from tclose.table.proposing.proposal import MANY, Choices, Proposal, check_roles, why_not
 from tclose.table.proposing.singling_out import SAMPLE
+from tclose.table.proposing.table_proposal import MANY, RoleChoices, TableProposal, check_roles, why_not
 
 WORTH_SAYING = 0.0005
 WIDEST = 100  # characters of a list on one line
@@ -42,7 +42,7 @@ class WrittenProposal:
     undecided: tuple[str, ...]
 
 
-def write_proposal(proposal: Proposal, choices: Choices) -> WrittenProposal:
+def write_proposal(proposal: TableProposal, choices: RoleChoices) -> WrittenProposal:
     """The schema that comes of a proposal and what was chosen.
 
     Raises
@@ -58,7 +58,7 @@ def write_proposal(proposal: Proposal, choices: Choices) -> WrittenProposal:
     raise SchemaError("The columns' names cannot be written as a schema. Rename those with a * in them.")
 
 
-def _says_what_was_chosen(written: WrittenProposal, proposal: Proposal, choices: Choices) -> bool:
+def _says_what_was_chosen(written: WrittenProposal, proposal: TableProposal, choices: RoleChoices) -> bool:
     """Read the text as `anonymize` will, and compare the role of each column."""
     keys = tomllib.loads(written.text)
     if written.undecided or "quasi" not in keys:
@@ -74,8 +74,8 @@ def _says_what_was_chosen(written: WrittenProposal, proposal: Proposal, choices:
 class _Writer:
     """The text in the making."""
 
-    proposal: Proposal
-    choices: Choices
+    proposal: TableProposal
+    choices: RoleChoices
     with_patterns: bool
     files: dict[str, str] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import difflib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tclose.errors import SchemaError
-from tclose.schema.patterns import is_pattern, matches
+from tclose.schema.name_patterns import ColumnRules, is_pattern, matches
 from tclose.table.coded import CodedColumn
 from tclose.table.proposing.column_evidence import Evidence
 from tclose.table.proposing.guesses import Guess, guess
@@ -23,7 +24,7 @@ MANY = 12  # identifiers from which on a pattern is written instead of their nam
 
 
 @dataclass(frozen=True)
-class Choices:
+class RoleChoices:
     """What a person chose.
 
     Attributes
@@ -54,7 +55,7 @@ class Choices:
 
 
 @dataclass(frozen=True, eq=False)
-class Proposal:
+class TableProposal:
     """What the columns of a table seem to be.
 
     Attributes
@@ -85,14 +86,14 @@ class Proposal:
         reading: Mapping[str, str] | None = None,
         *,
         missing_values: Sequence[str] | None = None,
-    ) -> Proposal:
+    ) -> TableProposal:
         """Look at every column of a table.
 
         Examples
         --------
         >>> import polars as pl
         >>> table = pl.DataFrame({"age": ["31", "44", "?"], "ill": ["flu", "cold", "flu"]})
-        >>> found = Proposal.of(Source.of(table), "people")
+        >>> found = TableProposal.of(Source.of(table), "people")
         >>> found.guesses["age"].quasi, found.spellings.sure
         ({'kind': 'numeric'}, ('?',))
         """
@@ -117,7 +118,7 @@ class Proposal:
         columns = [each.evidence.coded for each in self.guesses.values() if each.role not in ("identifier", "unit")]
         return singled_out([column for column in columns if column is not None])
 
-    def guessed(self, choices: Choices) -> dict[str, Guess]:
+    def guessed(self, choices: RoleChoices) -> dict[str, Guess]:
         """The guesses, with what someone said about order."""
         return {
             name: each.with_order(choices.ordered[name]) if name in choices.ordered else each
@@ -128,28 +129,55 @@ class Proposal:
         """Whether one of these has a missing value."""
         return any(self.guesses[name].evidence.n_missing for name in columns)
 
-    def named(self, given: str, refuse: Callable[[str], Exception]) -> list[str]:
-        """The columns that a text names: one, several with commas between, or all that a pattern matches.
+    def named(self, given: str) -> list[str]:
+        """The columns and patterns that a text names: one, or several with commas between.
 
         A column that has just this name comes first, so that its name may hold commas and stars.
+
+        Raises
+        ------
+        SchemaError
+            There is no such column; the message names the one that may be meant.
         """
         if given in self.guesses:
             return [given]
-        parts = [given] if "," not in given else [part.strip() for part in given.split(",") if part.strip()]
-        found: list[str] = []
+        parts = [part.strip() for part in given.split(",") if part.strip()] if "," in given else [given]
         for part in parts:
-            columns = [part] if part in self.guesses else []
-            if not columns and is_pattern(part):
-                columns = [name for name in self.guesses if matches(part, name)]
-            if not columns:
-                raise refuse(self.unknown(part))
-            found += columns
-        return found
+            found = part in self.guesses or (is_pattern(part) and any(matches(part, name) for name in self.guesses))
+            if not found:
+                raise SchemaError(self.unknown(part))
+        return parts
+
+    def roles(self, named: Mapping[str, Sequence[str]]) -> dict[str, str]:
+        """The role of each column that texts name, by the rules of a schema: a name wins, then the longest pattern.
+
+        Raises
+        ------
+        SchemaError
+            There is no such column, or one has two roles.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> table = pl.DataFrame({"age": [1], "lab_1": [2], "name": ["x"]})
+        >>> found = TableProposal.of(Source.of(table), "labs")
+        >>> found.roles({"quasi": ["age"], "sensitive": ["lab_*"], "identifier": ["*"]})
+        {'age': 'quasi', 'lab_1': 'sensitive', 'name': 'identifier'}
+        """
+        names: dict[str, str] = {}
+        patterns: list[tuple[str, str]] = []
+        for role, texts in named.items():
+            for part in [part for text in texts for part in self.named(text)]:
+                if part not in self.guesses:
+                    patterns.append((part, role))
+                elif names.setdefault(part, role) != role:
+                    raise SchemaError(f"Column '{part}' is named as {names[part]} and as {role}. Give it one role.")
+        rules = ColumnRules(names, tuple(patterns), (), ())
+        found = {name: rules.role_of(name) for name in self.guesses}
+        return {name: role for name, role in found.items() if role is not None}
 
     def unknown(self, given: str) -> str:
         """That there is no such column, and which one may be meant."""
-        import difflib
-
         folded = {name.casefold(): name for name in self.guesses}
         near = difflib.get_close_matches(given.casefold(), list(folded), 1, 0.5)
         hint = f" Did you mean '{folded[near[0]]}'?" if near else f" It has {len(folded):,} columns."
@@ -161,7 +189,7 @@ def why_not(guess: Guess) -> str:
     return guess.evidence.problem or "some of its numbers are infinite, or have no common unit"
 
 
-def check_roles(proposal: Proposal, choices: Choices) -> None:
+def check_roles(proposal: TableProposal, choices: RoleChoices) -> None:
     """Refuse choices that no schema could keep: a column in a role that its values do not allow.
 
     Raises
@@ -174,8 +202,8 @@ def check_roles(proposal: Proposal, choices: Choices) -> None:
         found: Any = {"quasi": lambda each: each.quasi, "sensitive": lambda each: each.sensitive}.get(role)
         if found is not None and found(guesses[name]) is None:
             raise SchemaError(
-                f"Column '{name}' cannot be {role}: {why_not(guesses[name])}. Change its values or their type first, or "
-                "leave it out (--identifiers)."
+                f"Column '{name}' cannot be {role}: {why_not(guesses[name])}. Change its values or their type first, "
+                "or leave it out (--identifiers)."
             )
     units = [name for name, role in choices.roles.items() if role == "unit"]
     if len(units) > 1:

@@ -16,7 +16,7 @@ import tclose
 from tclose.cli.main import main
 from tclose.errors import SchemaError, TableError
 from tclose.schema.changes import with_t
-from tclose.schema.patterns import matches
+from tclose.schema.name_patterns import matches
 from tclose.schema.schema import Schema
 
 EQUAL = {"distance": "equal", "t": 0.2}
