@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
@@ -13,18 +14,21 @@ from numpy.typing import NDArray
 from tclose.errors import TableError
 from tclose.table.coded import CodedColumn
 from tclose.table.proposing.column_topics import CODED, COUNTED, NUMBERED, Topic, says, topics_of, words_of
-from tclose.table.reading import Reader, clean, is_flat, texts, type_name
+from tclose.table.reading import MOST_DIGITS, Reader, clean, is_flat, texts, type_name
 from tclose.table.source import Source
 
 FEW = 20  # distinct whole numbers below which nothing but a name says that they have an order
 LONG = 40  # characters on average from which on a text is no category
 BARS = 12  # of the histogram in which an order shows
 DENSE = 0.25  # of all whole numbers between the least and the largest
+DIGITS, DIGIT = re.compile(r"\d+", re.ASCII), re.compile(r"\d", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 FORMS = {  # values that point at one person, whatever their column is called
-    "e-mail addresses": r"^[^@\s]+@[^@\s]+\.[^@\s]+$",
-    "web addresses": r"^(https?|ftp)://",
-    "IP addresses": r"^(\d{1,3}\.){3}\d{1,3}$",
-    "universal identifiers": r"^\{?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\}?$",
+    "e-mail addresses": re.compile(r"^[^@\s]+@[^@\s]+\.[^@\s]+$"),
+    "web addresses": re.compile(r"^(https?|ftp)://"),
+    "IP addresses": re.compile(r"^(\d{1,3}\.){3}\d{1,3}$"),
+    "universal identifiers": re.compile(r"^\{?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\}?$"),
 }
 
 
@@ -62,7 +66,8 @@ class Evidence:
     @classmethod
     def of_coded(cls, reader: Reader, coded: CodedColumn, missing_values: tuple[str, ...]) -> Evidence:
         """Look at a column that is coded already."""
-        coded = coded.with_values(clean(coded.values, missing_values, numeric=False))
+        if coded.values.dtype != pl.String or not {"", *missing_values}.isdisjoint(coded.values.to_list()):
+            coded = coded.with_values(clean(coded.values, missing_values, numeric=False))
         try:
             form = _form(reader, coded)
         except TableError:
@@ -142,6 +147,15 @@ class Evidence:
         spread = float(((bars - bars.mean()) ** 2).sum())
         return spread > 0 and float((np.diff(bars) ** 2).sum()) < spread
 
+    @property
+    def has_short_numbers(self) -> bool:
+        """Whether its numbers are such that every kind of numbers reads them."""
+        assert self.coded is not None
+        values = self.coded.values
+        if values.dtype == pl.String:
+            return all(len(each) <= MOST_DIGITS and "e" not in each.lower() for each in values.drop_nulls().to_list())
+        return values.dtype.is_integer() and values.dtype not in (pl.Int128, pl.UInt128)
+
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
         """Its distinct values as floats, for proposals that need not be exact; not in order where they are text."""
@@ -179,26 +193,29 @@ def _form(reader: Reader, coded: CodedColumn) -> str:
     if values.dtype != pl.String:
         texts(values)  # raises where they have none
         return "texts"
-    return _text_form(reader, coded, values.str.strip_chars())
+    return _text_form(reader, coded, values)
 
 
-def _text_form(reader: Reader, coded: CodedColumn, written: pl.Series) -> str:
-    if written.str.contains(r"^\d+$").all() and written.str.contains(r"^0\d+$").any():
+def _text_form(reader: Reader, coded: CodedColumn, values: pl.Series) -> str:
+    written = [value.strip() for value in values.to_list()]
+    if all(map(DIGITS.fullmatch, written)) and any(len(each) > 1 and each[0] == "0" for each in written):
         return "codes"
-    floats = _floats(reader, written)
-    if floats.is_finite().fill_null(False).all():
-        return "whole" if (floats == floats.floor()).all() else "fractions"
-    if written.str.contains(r"^\d{4}-\d\d-\d\d").all():
+    marked = [each.replace(",", ".") for each in written] if reader.decimal == "," else written
+    if all(map(NUMBER.fullmatch, marked)):
+        numbers = np.array([float(each) for each in marked])
+        if np.isfinite(numbers).all():
+            return "whole" if (numbers == np.floor(numbers)).all() else "fractions"
+    if all(map(DAY.match, written)):
         try:
             reader.dates(coded, None)
             return "dates"
         except TableError:
             pass
-    lengths = written.str.len_chars()
-    if len(written) > 50 and lengths.min() == lengths.max() and written.str.contains(r"\d").all():
+    lengths = np.array([len(each) for each in written])
+    if len(written) > 50 and lengths.min() == lengths.max() and all(map(DIGIT.search, written)):
         return "codes"
-    mean_length = float((coded.counts[: len(lengths)] * lengths.to_numpy()).sum() / coded.counts[: len(lengths)].sum())
-    return "prose" if mean_length >= LONG and len(written) > FEW else "texts"
+    counts = coded.counts[: len(written)]
+    return "prose" if len(written) > FEW and (counts * lengths).sum() >= LONG * counts.sum() else "texts"
 
 
 def _floats(reader: Reader, values: pl.Series) -> pl.Series:
@@ -218,8 +235,8 @@ def points_at_a_person(evidence: Evidence) -> str | None:
         or evidence.form not in ("texts", "prose", "codes")
     ):
         return None
-    values = evidence.coded.values.drop_nulls().str.strip_chars()
+    values = [value.strip() for value in evidence.coded.values.drop_nulls().to_list()]
     for name, pattern in FORMS.items():
-        if values.head(20).str.contains(pattern).all() and values.str.contains(pattern).mean() > 0.9:  # type: ignore[operator]
+        if all(map(pattern.search, values[:20])) and sum(map(bool, map(pattern.search, values))) > 0.9 * len(values):
             return name
     return None

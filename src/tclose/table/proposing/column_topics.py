@@ -175,13 +175,20 @@ def topics_of(name: str) -> tuple[Topic, ...]:
 
 def says(topic: Topic, words: list[str]) -> bool:
     """Whether some of the words are of a topic."""
+    whole, beginnings, endings, several = _looked_up(topic)
     text = f" {' '.join(words)} "
-    return any(_is_in(word, words, text) for word in topic.words.split("|"))
+    return (
+        not whole.isdisjoint(words)
+        or any(word.startswith(beginnings) or word.endswith(endings) for word in words)
+        or any(f" {phrase} " in text for phrase in several)
+    )
 
 
-def _is_in(word: str, words: list[str], text: str) -> bool:
-    if word.endswith("-"):
-        return any(each.startswith(word[:-1]) for each in words)
-    if word.startswith("-"):
-        return any(each.endswith(word[1:]) for each in words)
-    return f" {word} " in text
+@lru_cache
+def _looked_up(topic: Topic) -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """The words of a topic, those that begin one, those that end one, and those that are several."""
+    words = topic.words.split("|")
+    beginnings = tuple(word[:-1] for word in words if word.endswith("-"))
+    endings = tuple(word[1:] for word in words if word.startswith("-"))
+    several = tuple(word for word in words if " " in word)
+    return frozenset(words), beginnings, endings, several

@@ -86,6 +86,8 @@ class Guess:
         evidence = self.evidence
         if keys["kind"] not in ("numeric", "date") and evidence.form in ("texts", "codes", "empty", "prose"):
             return True
+        if evidence.form in ("whole", "fractions") and evidence.has_short_numbers:
+            return True
         if evidence.form == "fractions" and not np.isfinite(evidence.numbers).all():
             return False  # no interval holds an infinite number
         assert evidence.coded is not None

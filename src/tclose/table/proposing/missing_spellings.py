@@ -6,7 +6,8 @@ it stands: `?` always, `NA` unless the column holds codes of countries, `N` only
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -21,7 +22,9 @@ AMONG_NUMBERS = (
     *("unknown", "Unknown", "UNKNOWN", "missing", "Missing", "MISSING", "not available", "Not available"),
     *("unbekannt", "Unbekannt", "inconnu", "desconocido"),
 )
-NOT_NUMBERS = r"^[+-]?\d+([.,]\d+)*([eE][+-]?\d+)?$|^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}"
+KNOWN = {*PLAIN, *AMONG_NUMBERS}
+NUMBER_OR_DATE = re.compile(r"[+-]?\d+([.,]\d+)*([eE][+-]?\d+)?$|\d{1,4}[./-]\d{1,2}[./-]\d{1,4}", re.ASCII)
+TWO_LETTERS = re.compile(r"[A-Z]{2}")
 
 
 @dataclass(frozen=True)
@@ -60,22 +63,22 @@ def find_spellings(columns: Iterable[CodedColumn]) -> Spellings:
         if column.values.dtype != pl.String:
             held.append({None} if column.values.null_count() else set())
             continue
-        found = set(column.values.filter(column.values.is_in([*PLAIN, *AMONG_NUMBERS])))
-        rest = column.values.filter(~column.values.is_in([*found, ""])).drop_nulls()
+        values = set(column.values.to_list())
+        found = values & KNOWN
+        rest = [value for value in values - found if value] if found else []
         for spelling in found:
             (sure if _is_sure(spelling, rest) else doubtful).add(spelling)
-        empty = {None} if column.values.null_count() or (column.values == "").any() else set()
-        held.append({*found, *empty})
+        held.append({*found, *({None} if values & {None, ""} else ())})
     sure -= doubtful
     return Spellings(tuple(sorted(sure)), tuple(sorted(doubtful)), sum(bool(each & {None, *sure}) for each in held))
 
 
-def _is_sure(spelling: str, rest: pl.Series) -> bool:
+def _is_sure(spelling: str, rest: Sequence[str]) -> bool:
     """Whether it means missing beside these other values of a column."""
-    if len(rest) and rest.str.strip_chars().str.contains(NOT_NUMBERS).all():
+    if rest and all(NUMBER_OR_DATE.match(value.strip()) for value in rest):
         return True
     if spelling not in PLAIN:
         return False
-    if spelling == "NA" and len(rest) and rest.str.contains(r"^[A-Z]{2}$").all():
+    if spelling == "NA" and rest and all(map(TWO_LETTERS.fullmatch, rest)):
         return False  # Namibia, or North America
-    return not (spelling in ("-", "--") and rest.str.contains(r"^\++$").any())  # a sign, as of blood groups
+    return not (spelling in ("-", "--") and any(set(value) == {"+"} for value in rest))  # a sign, as of blood groups
