@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tclose.distances.largest_rise import largest_rise, largest_t
+from tclose.distances.belief_rise import largest_rise, largest_t
 from tclose.errors import TableError
 from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 from tclose.distances import Equal, Form, Hierarchical, Matrix, Numeric, Ordered
-from tclose.distances.largest_rise import largest_rise, largest_t
+from tclose.distances.belief_rise import largest_rise, largest_t
 from tclose.schema.hierarchy import Hierarchy
 
 TREE = Hierarchy.from_nested({"a": ["1", "2"], "b": {"c": ["3"], "d": ["4", "5"]}})
