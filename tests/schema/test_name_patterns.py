@@ -218,7 +218,7 @@ def test_every_door_takes_patterns() -> None:
 
 
 def test_a_stream_refuses_patterns() -> None:
-    with pytest.raises(SchemaError, match="Name each column"):
+    with pytest.raises(SchemaError, match="Name each, instead of"):
         tclose.stream.Engine(Schema.from_dict(keys()), window=40, step=20)
 
 
