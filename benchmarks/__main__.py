@@ -14,6 +14,7 @@ from benchmarks import (
     diversity,
     exact,
     faults,
+    first_mile,
     fragments,
     gap,
     hard,
@@ -60,6 +61,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "time_limits": time_limits.run,
     "stream": stream.run,
     "faults": faults.run,
+    "first_mile": first_mile.run,
     "papers": papers.run,
 }
 

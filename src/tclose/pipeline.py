@@ -194,7 +194,8 @@ def assess(
     """
     if isinstance(schema, Mapping):
         schema = {"k": 1, **schema}
-    given, source = take_in(df, schema, keys if schema is not None else {"k": 1, **keys}, assess)
+    keys = keys if schema is not None else {"k": 1, **keys}
+    given, source = take_in(df, schema, keys, assess, released=True)
     LOG.info("assess %d rows", source.n_rows)
     report = assess_source(source, given, show_values)
     for note in report.notes:
@@ -243,6 +244,7 @@ def verify(
     schema = Schema.of(schema)
     source = read(df, schema.delimiter)  # a release is UTF-8
     before = None if original is None else read(original, schema.delimiter, schema.encoding)
+    schema = schema.resolve(source.names, released=True) if before is None else schema.resolve(before.names)
     LOG.info("verify %d rows%s", source.n_rows, "" if before is None else ", with the original")
     found = judge(source, schema, before)
     path = Path(df) if isinstance(df, str | Path) else None

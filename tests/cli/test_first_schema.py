@@ -1,9 +1,13 @@
-"""A first schema: it guesses, flags and ranks, and loads once a person has settled what is open."""
+"""A first schema: it guesses and says why, and runs as it is or once a person has settled what is open."""
 
 from __future__ import annotations
 
+import os
 import re
+import stat
+import sys
 import tomllib
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,9 +17,13 @@ import polars as pl
 import pytest
 
 import tclose
-from tclose.cli.first_schema import first_schema, singled_out
+from tclose.cli.main import main
 from tclose.errors import SchemaError
 from tclose.schema.schema import Schema
+from tclose.table.coded import CodedColumn
+from tclose.table.proposing.proposal_text import write_proposal
+from tclose.table.proposing.singling_out import singled_out
+from tclose.table.proposing.table_proposal import RoleChoices, TableProposal
 from tclose.table.source import read
 
 
@@ -35,8 +43,13 @@ def people(n: int = 60) -> pl.DataFrame:
     )
 
 
-def text_of(frame: pl.DataFrame, name: str = "people.csv") -> str:
-    return first_schema(read(frame), name)
+def text_of(frame: pl.DataFrame, name: str = "people.csv", **reading: str) -> str:
+    """What `init` writes where nobody settles anything."""
+    proposal = TableProposal.of(read(frame), name, reading)
+    roles = {
+        name: guess.role if guess.role in ("identifier", "unit") else "open" for name, guess in proposal.guesses.items()
+    }
+    return write_proposal(proposal, RoleChoices(roles)).text
 
 
 def settle(text: str, sensitive: set[str]) -> str:
@@ -48,7 +61,7 @@ def settle(text: str, sensitive: set[str]) -> str:
         if re.match(r"# \[(quasi|sensitive)\..*\]$", line):
             role, columns = next(iter(tomllib.loads(line[2:]).items()))
             taken = role == ("sensitive" if next(iter(columns)) in sensitive else "quasi")
-        elif not line:
+        elif not line or line.startswith("# At t"):
             taken = False
         settled.append(line.removeprefix("# ") if taken else line)
     return "\n".join(settled)
@@ -66,12 +79,12 @@ def test_undecided_columns_are_named_on_loading(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::tclose.errors.HighLossWarning")
 def test_once_settled_it_loads_and_anonymizes(tmp_path: Path) -> None:
-    text = settle(text_of(people()), {"ill"}).replace("# missing = ", "missing = ").replace("# missing_v", "missing_v")
+    text = settle(text_of(people()), {"ill"}).replace("# missing = ", "missing = ")
     (tmp_path / "schema.toml").write_text(text, encoding="utf-8")
     schema = Schema.load(tmp_path / "schema.toml")
     kinds = {column.column: (column.kind, column.step) for column in schema.quasi}
     assert kinds == {
-        "age": ("numeric", 2),
+        "age": ("numeric", 5),
         "height": ("numeric", kinds["height"][1]),
         "zip": ("text", None),
         "seen": ("date", "month"),
@@ -110,6 +123,7 @@ def test_what_is_said_about_a_column() -> None:
         ([f"p{row // 2}" for row in range(40)], False),
         ([f"{row}.25" for row in range(40)], False),  # measurements are often all different
         ([row / 4 for row in range(40)], False),
+        ([row * row for row in range(40)], False),
         (list(range(40)), True),
         ([f"p{row}" for row in range(10)], False),  # too few to tell
     ],
@@ -133,16 +147,20 @@ def alone(frame: pl.DataFrame, names: tuple[str, ...]) -> float:
     return sum(rows.count(row) == 1 for row in rows) / len(rows)
 
 
+def ranked(frame: pl.DataFrame) -> list[tuple[float, tuple[str, ...]]]:
+    return singled_out([CodedColumn.of(column) for column in frame])
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_combinations_are_ranked_as_brute_force_says(seed: int) -> None:
     rng = np.random.default_rng(seed)
     names = ["a", "b", "c", "d"]
     frame = pl.DataFrame({name: rng.integers(0, int(rng.integers(2, 12)), 40) for name in names})
     frame = frame.with_columns(d=pl.when(pl.col("d") > 0).then("d"))  # some missing: they are alike
-    found = {tuple(sorted(combination)): share for share, combination in singled_out(frame, names)}
+    found = {tuple(sorted(combination)): share for share, combination in ranked(frame)}
     wanted = {c: alone(frame, c) for size in (1, 2, 3) for c in combinations(names, size)}
     assert found == pytest.approx(wanted)
-    shares = [share for share, _ in singled_out(frame, names)]
+    shares = [share for share, _ in ranked(frame)]
     assert shares == sorted(shares, reverse=True)
 
 
@@ -156,7 +174,7 @@ def test_the_ranking_is_written_as_comments() -> None:
 
 
 def test_a_constant_column_singles_nobody_out() -> None:
-    assert all("same" not in names for _, names in singled_out(people(), people().columns))
+    assert all("same" not in names for _, names in ranked(people()))
 
 
 # Whatever the columns are called and hold
@@ -184,7 +202,7 @@ HOSTILE = [
 
 def test_hostile_names() -> None:
     frame = pl.DataFrame({name: ["a", "b"] * 10 for name in HOSTILE})
-    text = first_schema(read(frame), 'file\n"name"\r.csv')
+    text = text_of(frame, 'file\n"name"\r.csv')
     assert list(tomllib.loads(text)["undecided"]) == HOSTILE
     schema = Schema.from_dict(tomllib.loads(settle(text, {HOSTILE[0]})))
     assert [column.column for column in schema.quasi] == HOSTILE[1:]
@@ -211,23 +229,202 @@ def test_awkward_tables_give_a_schema_that_settles(columns: dict[str, list[Any]]
     frame = pl.DataFrame(columns)
     text = text_of(frame)
     keys = tomllib.loads(text)
+    named = [*keys.get("identifiers", []), *keys.get("undecided", {})]
     decided = set(keys.get("identifiers", []))
-    assert decided | set(keys.get("undecided", {})) == set(frame.columns)
-    if decided != set(frame.columns):
-        schema = Schema.from_dict(tomllib.loads(settle(text, set())))
+    if re.search(r"^# \[quasi\.(?!NAME)", text, re.MULTILINE):
+        schema = Schema.from_dict(tomllib.loads(settle(text, set()))).resolve(frame.columns)
         assert {column.column for column in schema.quasi} == set(frame.columns) - decided
+    else:
+        assert set(named) == set(frame.columns)
 
 
-def test_delimiter_is_written_down() -> None:
-    assert tomllib.loads(first_schema(read(people()), "x.csv", ";"))["delimiter"] == ";"
+def test_what_no_kind_can_read_is_not_proposed() -> None:
+    frame = pl.DataFrame({"a": [float("inf"), *map(float, range(30)), 0.5]})
+    assert "# It cannot be a quasi-identifier: some of its numbers are infinite" in text_of(frame)
+
+
+def test_what_reading_found_is_written_down() -> None:
+    keys = tomllib.loads(text_of(people(), delimiter=";", encoding="cp1252", decimal=","))
+    assert (keys["delimiter"], keys["encoding"], keys["decimal"]) == (";", "cp1252", ",")
     assert "delimiter" not in tomllib.loads(text_of(people()))
 
 
-def test_what_may_name_a_person_and_repeats_is_said() -> None:
-    text = text_of(people().with_columns(patientId=pl.Series([f"N{row // 3}" for row in range(60)]),
-                                         code=pl.Series([f"c{max(row, 1)}" for row in range(60)])))  # fmt: skip
-    assert "#   patientId: 20 distinct values in 60 rows" in text
-    assert "#   code: 59 distinct values in 60 rows" in text
-    assert '# unit = "..."' in text
-    assert "N1" not in text
-    assert "unit" not in text_of(people())
+# By the command
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run `tclose init` in a folder with people.csv."""
+    people(200).write_csv(tmp_path / "people.csv")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def command(*arguments: object, name: str = "init") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["tclose", name, *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        told = capsys.readouterr()
+        return int(end.value.code or 0), told.out, told.err
+
+    return command
+
+
+FLAGS = ("people.csv", "--quasi", "age,zip", "--sensitive", "ill", "--rest", "drop")
+
+
+def test_flags_make_a_schema_that_runs(run: Run) -> None:
+    code, out, err = run(*FLAGS, "--k", 4, "-o", "schema.toml")
+    assert (code, out) == (0, "")
+    assert "2 quasi-identifiers, 1 sensitive, 5 never released" in err
+    assert "tclose anonymize people.csv -s schema.toml" in err
+    schema = Schema.load("schema.toml")
+    assert schema.k == 4
+    assert schema.missing == "category"  # some of `ill` are empty
+    assert schema.identifiers == ("id", "height", "seen", "job", "same")
+    assert run("people.csv", "-s", "schema.toml", "-o", "release.csv", name="anonymize")[0] == 0
+    assert run("release.csv", "-s", "schema.toml", name="verify")[0] == 0
+
+
+def test_without_a_name_for_it_the_schema_goes_to_stdout(run: Run) -> None:
+    code, out, _ = run(*FLAGS)
+    assert code == 0
+    assert Schema.from_dict(tomllib.loads(out)).columns["ill"] == "sensitive"
+
+
+def test_every_reason_is_there(run: Run) -> None:
+    out = run(*FLAGS)[1]
+    assert "id: nearly every row has a value of its own (200 distinct values in 200 rows)" in out
+    assert "its name says that it is an age (HIPAA: ages over 89)" in out
+    assert "At t = 0.2 no value is more than 20 points commoner in a class than in the table." in out
+    assert 'missing_values = ["?"]' in out
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--quasi", "agee"), "no column 'agee'. Did you mean 'age'?"),
+        (("--quasi", "AGE"), "Did you mean 'age'?"),
+        (("--quasi", "age,,zop"), "no column 'zop'. Did you mean 'zip'?"),
+        (("--sensitive", "lab_*"), "no column 'lab_*'"),
+        (("--quasi", "age", "--sensitive", "age"), "Column 'age' is named as quasi and as sensitive"),
+        (("--quasi", "age", "--unit", "nobody"), "no column 'nobody'"),
+        (("--delimiter", "ab"), "one plain character"),
+        (("--rest", "drop", "--ask"), "say different things"),
+        (("-o", "people.csv"), "overwrite another"),
+        (("--k", "0"), "greater than or equal to 1"),
+    ],
+)
+def test_wrong_usage(run: Run, flags: tuple[str, ...], said: str) -> None:
+    code, _, err = run("people.csv", *flags)
+    assert code == 2
+    assert said in " ".join(re.sub(r"[│╭╮╰╯─]", " ", err).split())
+
+
+def test_a_schema_without_quasi_identifiers_is_refused(run: Run) -> None:
+    code, _, err = run("people.csv", "--sensitive", "ill", "--rest", "drop")
+    assert (code, "--quasi" in err) == (3, True)
+
+
+def test_a_file_that_is_there_is_not_replaced(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "schema.toml").write_text("mine")
+    assert run(*FLAGS, "-o", "schema.toml")[0] == 2
+    assert (tmp_path / "schema.toml").read_text() == "mine"
+    assert run(*FLAGS, "-o", "schema.toml", "--overwrite")[0] == 0
+    assert Schema.load("schema.toml").k == 5
+
+
+def test_what_is_not_named_stays_open_where_nobody_can_be_asked(run: Run) -> None:
+    code, _, err = run("people.csv", "--quasi", "age,zip", "--sensitive", "ill", "-o", "schema.toml")
+    assert code == 0
+    assert "4 columns are open" in err
+    keys = tomllib.loads(Path("schema.toml").read_text())
+    assert set(keys["undecided"]) == {"height", "seen", "job", "same"}
+    assert set(keys["quasi"]) == {"age", "zip"}
+
+
+@pytest.mark.parametrize(("rest", "role"), [("keep", "keep"), ("quasi", "quasi"), ("identifiers", "identifier")])
+def test_the_rest_may_be_anything_but_identifiers_stay_in(run: Run, rest: str, role: str) -> None:
+    out = run("people.csv", "--quasi", "age", "--sensitive", "ill", "--rest", rest)[1]
+    columns = Schema.from_dict(tomllib.loads(out)).columns
+    assert {columns[name] for name in ("zip", "seen", "job")} == {role}
+    assert columns["id"] == "identifier"
+
+
+def test_an_identifier_that_is_named_is_said_to_be_one(run: Run) -> None:
+    err = run("people.csv", "--quasi", "age,id", "--sensitive", "ill", "--rest", "drop")[2]
+    assert "column 'id' is released as quasi, and looks like an identifier" in err
+
+
+def test_names_with_commas_and_stars(run: Run, tmp_path: Path) -> None:
+    frame = people(80).rename({"age": "age, in years", "zip": "z*p", "job": "zXp"})
+    frame.write_csv(tmp_path / "odd.csv")
+    out = run("odd.csv", "--quasi", "age, in years", "--quasi", "z*p", "--sensitive", "ill", "--rest", "drop")[1]
+    found = Schema.from_dict(tomllib.loads(out)).resolve(frame.columns).columns
+    assert {name for name, role in found.items() if role == "quasi"} == {"age, in years", "z*p"}
+    assert found["zXp"] == "identifier"
+
+
+def test_three_hundred_columns_are_a_few_lines(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    labs = {f"lab_{number:03}": rng.normal(size=60).round(2) for number in range(300)}
+    frame = pl.DataFrame({"name": [f"N{row}" for row in range(60)], "age": rng.integers(20, 80, 60), **labs})
+    frame.write_csv(tmp_path / "wide.csv")
+    text = run("wide.csv")[1]
+    assert len(text.splitlines()) < 60
+    assert list(tomllib.loads(text)["undecided"]) == ["age", "lab_*"]
+    text = run("wide.csv", "--quasi", "age", "--sensitive", "lab_0*", "--rest", "drop")[1]
+    assert len(text.splitlines()) < 40
+    found = Schema.from_dict(tomllib.loads(text)).resolve(frame.columns).columns
+    assert found == {name: "sensitive" if name.startswith("lab_0") else "identifier" for name in frame.columns} | {
+        "age": "quasi"
+    }
+
+
+def test_hierarchies_are_files_to_edit(run: Run, tmp_path: Path) -> None:
+    frame = people(200).with_columns(job=pl.Series([f"job {row % 3 if row < 180 else row % 9}" for row in range(200)]))
+    frame.write_csv(tmp_path / "people.csv")
+    flags = ("people.csv", "--quasi", "age,zip,job,seen", "--sensitive", "ill", "--rest", "drop", "-o", "schema.toml")
+    code, _, _ = run(*flags, "--hierarchies", "trees")
+    assert code == 0
+    lines = (tmp_path / "trees" / "job.csv").read_text().splitlines()
+    assert lines[0] == "job 0;job 0;*"
+    assert "job 7;other;*" in lines
+    assert stat.S_IMODE(os.stat(tmp_path / "trees" / "job.csv").st_mode) == 0o600  # it holds cells
+    schema = Schema.load("schema.toml")
+    assert schema.without_levels == ()  # so that methods which climb hierarchies take it
+    release = ("people.csv", "-s", "schema.toml", "-o", "release.csv")
+    assert run(*release, name="anonymize")[0] == 0
+    assert run("people.csv", "-s", "schema.toml", "-o", "other.csv", "--method", "incognito", name="anonymize")[0] in (
+        0,
+        4,
+    )
+    assert run(*flags, "--hierarchies", "trees", "--overwrite")[0] == 0
+    (tmp_path / "schema.toml").unlink()
+    assert run(*flags, "--hierarchies", "trees")[0] == 2  # edited files are not replaced
+
+
+def test_units_are_found_and_said(run: Run, tmp_path: Path) -> None:
+    frame = people(200).with_columns(patient_nbr=pl.Series([10_000 + row // 2 for row in range(200)]))
+    frame.write_csv(tmp_path / "visits.csv")
+    code, out, err = run("visits.csv")
+    assert tomllib.loads(out)["unit"] == "patient_nbr"
+    assert "100 in 200 rows" in out
+    code, out, err = run("visits.csv", *FLAGS[1:])
+    assert code == 0
+    assert "patient_nbr" in tomllib.loads(out)["identifiers"]
+    assert "100 distinct values in 200 rows" in err
+    assert "--unit 'patient_nbr'" in err
+
+
+def test_a_type_that_cannot_be_released_is_refused_with_a_way_on(run: Run, tmp_path: Path) -> None:
+    people(60).with_columns(stay=pl.duration(days=pl.int_range(60) % 5)).write_parquet(tmp_path / "stays.parquet")
+    code, out, _ = run("stays.parquet", "--quasi", "age", "--sensitive", "ill", "--rest", "drop")
+    assert code == 0
+    assert "stay: values of type Duration are not released" in out
+    code, _, err = run("stays.parquet", "--quasi", "age,stay", "--sensitive", "ill", "--rest", "drop")
+    assert code == 3
+    assert "Column 'stay' cannot be quasi" in err

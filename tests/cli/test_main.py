@@ -358,7 +358,7 @@ def test_init(folder: Path, run: Run) -> None:
     assert loaded.code == 3
     assert "'age'" in loaded.err
     assert "undecided" in loaded.err
-    assert 'identifiers = [\n    "id",\n]' in result.out
+    assert 'identifiers = ["id"]' in result.out
 
 
 def test_init_of_a_table_with_another_delimiter(folder: Path, run: Run) -> None:

@@ -15,12 +15,14 @@ from tclose.table.source import read
 
 # The values, the kind and the distance.
 GUESSES: list[tuple[list[Any], str, str]] = [
-    ([1, 2, 3], "numeric", "ordered"),
+    ([1, 2, 3], "numeric", "equal"),  # nothing says that they have an order
+    ([1, 2, 3] * 5, "categorical", "equal"),  # few that repeat: codes
     ([1.5, None], "numeric", "ordered"),
     (["1", "2", "-3.5"], "numeric", "ordered"),
-    (["1", "", "2"], "numeric", "ordered"),
-    ([" 1 ", "2e3"], "numeric", "ordered"),
-    (["0", "1", "10"], "numeric", "ordered"),
+    (["1", "", "2.5"], "numeric", "ordered"),
+    (["1", "", "2"], "categorical", "equal"),
+    ([" 1 ", "2e3", "7"], "numeric", "equal"),
+    (["0", "1", "10"], "numeric", "equal"),
     (["02139", "10001"], "text", "equal"),
     (["00501"], "text", "equal"),
     (["0.5", "01.5"], "numeric", "ordered"),
@@ -46,14 +48,35 @@ def test_guesses(values: list[Any], kind: str, distance: str) -> None:
     assert guess_distance(column) == distance
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "kind", "distance"),
+    [
+        ("age", [31, 44], "numeric", "ordered"),
+        ("Alter", ["31", "44"], "numeric", "ordered"),
+        ("pay", [1, 2, 1, 2], "numeric", "ordered"),
+        ("num_visits", [0, 1, 2] * 9, "numeric", "ordered"),
+        ("cp", [1, 2, 3, 4] * 9, "categorical", "equal"),
+        ("admission_type_id", list(range(30)) * 9, "categorical", "equal"),
+        ("age_group", [1, 2, 3, 4] * 9, "categorical", "equal"),
+        ("RAC1P", [1, 2, 9] * 9, "categorical", "equal"),
+        ("plz", ["10115", "80331"], "text", "equal"),
+        ("code postal", [75001, 69002], "text", "equal"),
+        ("nombre", [3, 1, 2] * 9, "categorical", "equal"),
+    ],
+)
+def test_names_count(name: str, values: list[Any], kind: str, distance: str) -> None:
+    column = pl.Series(name, values)
+    assert (guess_kind(column), guess_distance(column)) == (kind, distance)
+
+
 def test_spellings_of_missing_do_not_count() -> None:
-    column = pl.Series(["1", "?", "2"])
+    column = pl.Series(["1.5", "?", "2"])
     assert (guess_kind(column), guess_kind(column, ("?",))) == ("categorical", "numeric")
 
 
 def test_categories_are_texts() -> None:
     assert guess_kind(pl.Series(["a", "b"], dtype=pl.Categorical)) == "categorical"
-    assert guess_kind(pl.Series(["1", "2"], dtype=pl.Categorical)) == "numeric"
+    assert guess_kind(pl.Series(["1.5", "2"], dtype=pl.Categorical)) == "numeric"
 
 
 FRAME = pl.DataFrame(
@@ -70,6 +93,13 @@ def test_the_warning_says_all_that_was_guessed() -> None:
         assert said in str(caught[0].message)
     assert [column.kind for column in schema.quasi] == ["numeric", "text"]
     assert [column.distance for column in schema.sensitive] == ["equal", "ordered"]
+
+
+def test_the_warning_says_where_numbers_have_no_order() -> None:
+    frame = FRAME.with_columns(cp=pl.Series([1, 2, 3, 1]))
+    with pytest.warns(InferredSchemaWarning, match=r"cp equal \(nothing says that its numbers have an order\)"):
+        schema = infer_schema(read(frame), {"k": 2, "quasi": {"age": "numeric"}, "sensitive": {"cp": 0.5}})
+    assert schema.sensitive[0].distance == "equal"
 
 
 def test_what_is_given_is_not_guessed() -> None:

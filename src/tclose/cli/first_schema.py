@@ -1,178 +1,222 @@
-"""A first schema for a table, for a person to finish."""
+"""`tclose init`: from a table to a schema, by flags, by questions, or left open for a person to settle."""
 
 from __future__ import annotations
 
-import json
-import re
-from itertools import combinations
+import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-import polars as pl
-import tomli_w
-from numpy.typing import NDArray
+import typer
 
-from tclose.table.coded import codes_of
-from tclose.table.inference import guess_distance, guess_kind
-from tclose.table.reading import clean, is_flat
-from tclose.table.source import Source
+from tclose.cli.options import Data, check_files, say
+from tclose.errors import SchemaError
 
-MARKERS = ("?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "NaN", "nan", "-", ".", "unknown", "Unknown")
-NEARLY_UNIQUE = 0.95
-WORTH_SAYING = 0.0005
-SAMPLE = 100_000
-MOST_COLUMNS = 16
-# Names of columns that say whose row it is: the last word, or all of it.
-PERSONS = (
-    r"(?i)(^|[^a-z])(id|ids|nr|no|number|key|uuid|mrn|ssn|patient|person|customer|client|member|user|subject|name)$"
+if TYPE_CHECKING:
+    from tclose.table.proposing.proposal_text import WrittenProposal
+    from tclose.table.proposing.table_proposal import RoleChoices, TableProposal
+
+INIT = (
+    "[bold]Examples:[/bold]\n\n"
+    "tclose init patients.csv -o schema.toml\n\n"
+    "tclose init patients.csv --quasi age,sex,zip --sensitive diagnosis --rest drop -o schema.toml\n\n"
+    "tclose init labs.csv --quasi age --sensitive 'lab_*' --unit patient --rest drop -o schema.toml"
 )
+NAMES = "Columns, with commas between, or a pattern with *; may be repeated."
 
 
-def first_schema(source: Source, name: str, delimiter: str = ",") -> str:
-    """The text of a schema: what can be guessed is, what must be chosen is left open under [undecided.NAME]."""
-    frame = source.frame
-    nested = [column.name for column in frame if not is_flat(column)]
-    frame = frame.drop(nested)
-    lines = [
-        f"# A first schema for {_comment(name)}: {source.n_rows:,} rows, {len(source.names):,} columns.",
-        "",
-    ]
-    lines += ["k = 5  # the least number of rows in a class", ""]
-    if delimiter != ",":
-        lines += [tomli_w.dumps({"delimiter": delimiter}).strip(), ""]
-    lines += _missing(frame)
-    unique = [column for column in frame.columns if _looks_unique(frame[column])]
-    if unique or nested:
-        lines += ["# Never released. Nearly every row has a value of its own in these, or they hold nested values:"]
-        lines += [tomli_w.dumps({"identifiers": unique + nested}).strip(), ""]
-    lines += _units(frame, unique)
-    rest = [column for column in frame.columns if column not in unique]
-    lines += _ranking(frame, rest)
-    lines += [
-        "# Settle each column below: take the line [undecided.NAME] and its `about` out, and take the # off either",
-        "# [quasi.NAME] (could be known about a person) or [sensitive.NAME] (must not be learned); or name the column",
-        "# in identifiers (never released) or keep (released untouched).",
-        "",
-    ]
-    for column in rest:
-        lines += _choices(frame[column])
-    return "\n".join(lines) + "\n"
+class Rest(StrEnum):
+    """What becomes of columns that no option names."""
+
+    drop = "drop"
+    identifiers = "identifiers"
+    keep = "keep"
+    quasi = "quasi"
+    sensitive = "sensitive"
+    ask = "ask"
+    open = "open"
 
 
-def _units(frame: pl.DataFrame, unique: list[str]) -> list[str]:
-    """Columns that name someone, by their values or by their name, and more than once."""
-    lines = []
-    for column in frame:
-        words = re.sub(r"([a-z])([A-Z])", r"\1_\2", column.name)
-        if column.name in unique or re.search(PERSONS, words):
-            filled = clean(column, (), numeric=False).drop_nulls()
-            distinct = filled.n_unique()
-            if 1 < distinct < len(filled):
-                lines.append(f"#   {_comment(column.name)}: {distinct:,} distinct values in {len(filled):,} rows")
-    if not lines:
-        return []
-    return [
-        "# These may name a person, and repeat: k counts rows, so a class of k rows may then be fewer than k persons.",
-        "# If one of them says whose row it is, do not list it in identifiers, but name it here:",
-        *lines,
-        '# unit = "..."',
-        "",
-    ]
+class Missing(StrEnum):
+    """What a missing value is."""
+
+    category = "category"
+    drop = "drop"
+    error = "error"
 
 
-def singled_out(frame: pl.DataFrame, columns: list[str]) -> list[tuple[float, tuple[str, ...]]]:
-    """For combinations of up to three columns, the share of rows that are alone in theirs; largest first.
+def init(
+    data: Data,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to write the schema; stdout if not given.")
+    ] = None,
+    quasi: Annotated[list[str] | None, typer.Option(help=f"Others may know them. {NAMES}")] = None,
+    sensitive: Annotated[list[str] | None, typer.Option(help=f"Nobody may learn them. {NAMES}")] = None,
+    identifiers: Annotated[list[str] | None, typer.Option(help=f"Never released. {NAMES}")] = None,
+    keep: Annotated[list[str] | None, typer.Option(help=f"Released as they are. {NAMES}")] = None,
+    unit: Annotated[str | None, typer.Option(help="The column that says whose row it is.")] = None,
+    rest: Annotated[
+        Rest | None,
+        typer.Option(
+            help="Columns that are not named: `drop` (or `identifiers`) never releases them, `open` leaves them open."
+        ),
+    ] = None,
+    k: Annotated[int | None, typer.Option(min=1, help="The least number of rows in a class; 5 if not given.")] = None,
+    missing: Annotated[Missing | None, typer.Option(help="What a missing value is.")] = None,
+    hierarchies: Annotated[
+        Path | None, typer.Option(help="A folder for hierarchies to edit. They hold values of the table.")
+    ] = None,
+    ask: Annotated[
+        bool | None, typer.Option("--ask/--no-ask", help="Ask on stderr; on a terminal if nothing is named.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that are there.")] = False,
+    delimiter: Annotated[str, typer.Option(help="Of a CSV file.")] = ",",
+) -> None:
+    """Write a first schema for a table.
 
-    Every single column and pair is tried, and the best pairs are widened to triples.
+    Name the columns and say what becomes of the rest, and the schema needs no editing; on a
+    terminal it asks; else what nobody settled is left open in it. Kinds, steps, distances and t
+    are guessed, each with its reason. Columns that look like identifiers are never released.
     """
-    frame = frame.head(SAMPLE)
-    codes = {name: _codes(frame[name]) for name in columns}
-    sizes = {name: int(code.max(initial=0)) + 1 for name, code in codes.items()}
-    varied = [name for name in columns if len(np.unique(codes[name])) > 1]
-    chosen = sorted(varied, key=lambda name: -sizes[name])[:MOST_COLUMNS]
+    from tclose.table.proposing.proposal_text import write_proposal
+    from tclose.table.proposing.table_proposal import TableProposal
+    from tclose.table.source import read
 
-    def share(names: tuple[str, ...]) -> float:
-        key = np.zeros(len(frame), np.int64)
-        for name in names:
-            key = key * (sizes[name] + 1) + codes[name]
-        counts = np.unique(key, return_counts=True)[1]
-        return float((counts == 1).sum() / max(len(frame), 1))
-
-    ranked = [(share(names), names) for size in (1, 2) for names in combinations(chosen, size)]
-    best = [names for _, names in sorted(ranked, reverse=True) if len(names) == 2][:8]
-    triples = {tuple(sorted((*pair, name))) for pair in best for name in chosen if name not in pair}
-    ranked += [(share(names), names) for names in sorted(triples)]
-    return sorted(ranked, key=lambda entry: (-entry[0], len(entry[1]), entry[1]))
-
-
-def _ranking(frame: pl.DataFrame, columns: list[str]) -> list[str]:
-    ranked = singled_out(frame, columns)
-    if not ranked:
-        return []
-    of = f"the first {SAMPLE:,}" if len(frame) > SAMPLE else "all"
-    lines = [f"# Which columns single rows out: the share of {of} rows that are alone in their combination."]
-    for size in (1, 2, 3):
-        for share, names in [entry for entry in ranked if len(entry[1]) == size][:5]:
-            if share >= WORTH_SAYING:
-                lines.append(f"#   {share:6.1%}  {' + '.join(map(_comment, names))}")
-    return [*lines, ""]
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+        raise typer.BadParameter("the delimiter must be one plain character.")
+    _check_output(data, output, overwrite)
+    reading = {} if delimiter == "," else {"delimiter": delimiter}
+    proposal = TableProposal.of(read(data, delimiter), data.name, reading)
+    named = {"quasi": quasi, "sensitive": sensitive, "identifier": identifiers, "keep": keep}
+    given = _roles(proposal, named, unit)
+    unnamed = [name for name in proposal.guesses if name not in given]
+    if _asks(ask, rest, bool(given), unnamed):
+        choices, files = _asked(proposal, given, k, output is not None and hierarchies is None)
+        if files and output is not None:
+            hierarchies = output.with_suffix(".hierarchies")
+    else:
+        choices = _by_flags(proposal, given, rest, k)
+    if given and not {"quasi", "open"} & set(choices.roles.values()):
+        raise SchemaError("There is no quasi-identifier. Name at least one column that others may know: --quasi age.")
+    choices = _settled(proposal, choices, missing, hierarchies, output)
+    written = write_proposal(proposal, choices)
+    _write(written, output, hierarchies, overwrite)
+    _tell(proposal, choices, written, data, output)
 
 
-def _missing(frame: pl.DataFrame) -> list[str]:
-    texts = [column for column in frame.columns if frame[column].dtype == pl.String]
-    markers = sorted({marker for name in texts for marker in frame[name].unique() if marker in MARKERS})
-    empty = sum(clean(frame[name], (), numeric=False).null_count() > 0 for name in frame.columns)
-    if not markers and not empty:
-        return []
-    lines = [f"# {empty} columns have empty values."] if empty else []
-    lines += ["# What shall a missing value be?"]
-    lines += ['# missing = "category"  # a value of its own; or "drop" its row; or "error"']
-    if markers:
-        lines.append("# These may mean missing too; take the # off and keep those that do:")
-        lines.append(f"# missing_values = {json.dumps(markers)}")
-    return [*lines, ""]
+def _check_output(data: Path, output: Path | None, overwrite: bool) -> None:
+    if output is None:
+        return
+    check_files([output], [data])
+    if output.exists() and not overwrite:
+        raise typer.BadParameter(f"'{output}' is there already. Give another name, or --overwrite.")
 
 
-def _choices(column: pl.Series) -> list[str]:
-    kind, distance = guess_kind(column), guess_distance(column)
-    filled = clean(column, (), numeric=False)
-    about = f"{filled.drop_nulls().n_unique():,} distinct values, {filled.null_count():,} missing"
-    quasi: dict[str, object] = {"kind": kind}
-    if kind == "numeric":
-        step = _nice_step(filled)
-        quasi |= {"step": step} if step else {}
-    if kind == "date":
-        quasi["step"] = "month"
-    open_choice = tomli_w.dumps({"undecided": {column.name: {"about": about}}}).strip()
-    lines = open_choice.split("\n")
-    for role, keys in (("quasi", quasi), ("sensitive", {"distance": distance, "t": 0.2})):
-        lines += [f"# {line}" for line in tomli_w.dumps({role: {column.name: keys}}).strip().split("\n")]
-    return [*lines, ""]
+def _roles(proposal: TableProposal, named: Mapping[str, list[str] | None], unit: str | None) -> dict[str, str]:
+    """The role of each column that an option names."""
+    given = {role: texts or [] for role, texts in named.items()} | {"unit": [] if unit is None else [unit]}
+    try:
+        return proposal.roles(given)
+    except SchemaError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
-def _nice_step(column: pl.Series) -> int | float | None:
-    """1, 2 or 5 times a power of ten: about a twentieth of the range; None where the values are few."""
-    numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False).drop_nulls()
-    numbers = numbers.filter(numbers.is_finite())
-    if numbers.n_unique() < 20:
-        return None
-    values = numbers.to_numpy()
-    width = float(values.max() - values.min()) / 20
-    power = 10.0 ** np.floor(np.log10(width))
-    step = float(max((factor * power for factor in (1, 2, 5) if factor * power <= width), default=power))
-    return int(step) if step >= 1 else round(step, 12)
+def _asks(ask: bool | None, rest: Rest | None, has_names: bool, unnamed: Sequence[str]) -> bool:
+    """Whether to ask: where someone can answer, and something is open."""
+    if rest is not None and rest is not Rest.ask:
+        if ask:
+            raise typer.BadParameter("--ask and --rest say different things of the columns that are not named.")
+        return False
+    if not unnamed and has_names and not ask:
+        return False
+    if ask is None:
+        return rest is Rest.ask or (sys.stdin.isatty() and sys.stderr.isatty())
+    return ask
 
 
-def _looks_unique(column: pl.Series) -> bool:
-    filled = clean(column, (), numeric=False).drop_nulls()
-    if column.dtype.is_float() or (column.dtype == pl.String and filled.str.contains(r"^-?\d*[.,]\d+$").any()):
-        return False  # measurements are often all different, and are not identifiers
-    return len(filled) > 20 and filled.n_unique() >= NEARLY_UNIQUE * len(filled)
+def _asked(
+    proposal: TableProposal, given: Mapping[str, str], k: int | None, offers_files: bool
+) -> tuple[RoleChoices, bool]:
+    from tclose.cli.schema_questions import Interview
+
+    return Interview(proposal, given, k, offers_files).run()
 
 
-def _codes(column: pl.Series) -> NDArray[np.int64]:
-    return codes_of(column, column.drop_nulls().unique()).astype(np.int64) + 1
+def _by_flags(proposal: TableProposal, given: Mapping[str, str], rest: Rest | None, k: int | None) -> RoleChoices:
+    from tclose.table.proposing.table_proposal import RoleChoices
+
+    wanted = {Rest.drop: "identifier", Rest.identifiers: "identifier"}.get(rest, "open") if rest else "open"
+    wanted = rest.value if rest in (Rest.keep, Rest.quasi, Rest.sensitive) else wanted
+    has_unit = "unit" in given.values()
+    roles = {}
+    for name, guess in proposal.guesses.items():
+        guessed = "identifier" if guess.role == "unit" and (has_unit or wanted == "identifier") else guess.role
+        has_unit = has_unit or (name not in given and guessed == "unit")
+        # What seems to point at a person is never released unless it is named.
+        roles[name] = given.get(name, guessed if guessed in ("identifier", "unit") else wanted)
+    return RoleChoices(roles, 5 if k is None else k, drops_rest=wanted == "identifier")
 
 
-def _comment(text: str) -> str:
-    """A name within a comment: it must not end the line."""
-    return repr(text)[1:-1]
+def _settled(
+    proposal: TableProposal,
+    choices: RoleChoices,
+    missing: Missing | None,
+    hierarchies: Path | None,
+    output: Path | None,
+) -> RoleChoices:
+    """The choices with what follows from them: missing values, and where hierarchies lie."""
+    import os
+    from dataclasses import replace
+
+    released = [name for name, role in choices.roles.items() if role in ("quasi", "sensitive")]
+    if missing is not None:
+        choices = replace(choices, missing=missing.value)
+    elif choices.missing is None and released and "open" not in choices.roles.values():
+        choices = replace(choices, missing="category" if proposal.has_missing(released) else None)
+    if hierarchies is None:
+        return choices
+    base = Path() if output is None else output.parent
+    return replace(choices, hierarchies=Path(os.path.relpath(hierarchies, base)).as_posix())
+
+
+def _write(written: WrittenProposal, output: Path | None, hierarchies: Path | None, overwrite: bool) -> None:
+    from tclose.release.atomic import PRIVATE, write_whole
+
+    if hierarchies is not None and written.files:
+        there = [name for name in written.files if (hierarchies / name).exists()]
+        if there and not overwrite:
+            raise typer.BadParameter(
+                f"'{hierarchies / there[0]}' is there already. Give another folder, or --overwrite."
+            )
+        hierarchies.mkdir(parents=True, exist_ok=True)
+        for name, text in written.files.items():
+            write_whole(hierarchies / name, text.encode(), PRIVATE)
+    if output is None:
+        print(written.text, end="")
+    else:
+        write_whole(output, written.text.encode())
+
+
+def _tell(
+    proposal: TableProposal, choices: RoleChoices, written: WrittenProposal, data: Path, output: Path | None
+) -> None:
+    """Say on stderr what a person should look at, and what comes next."""
+    for name, role in choices.roles.items():
+        guess = proposal.guesses[name]
+        if role in ("quasi", "sensitive", "keep") and guess.role == "identifier":
+            laws = f" ({'; '.join(guess.laws)})" if guess.laws else ""
+            say(f"Note: column '{name}' is released as {role}, and looks like an identifier: {guess.reason}{laws}.")
+        if role in ("identifier", "unit") and guess.role == "unit":
+            way = "Keep one row of each before you anonymize." if role == "unit" else f"Consider --unit '{name}'."
+            say(f"Note: column '{name}': {guess.reason}. {way}")
+    if output is None:
+        return
+    if written.undecided:
+        open_ones = f"{len(written.undecided):,} columns are open"
+        say(f"Wrote {output}. {open_ones}: settle them there, or run again with --rest drop --overwrite.")
+        return
+    roles = list(choices.roles.values())
+    counts = f"{roles.count('quasi'):,} quasi-identifiers, {roles.count('sensitive'):,} sensitive"
+    say(f"Wrote {output}: {counts}, {roles.count('identifier') + roles.count('unit'):,} never released.")
+    say(f"Next: tclose anonymize {data} -s {output} -o release.csv")

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from tclose import __version__
-from tclose.cli import choosing, streaming
+from tclose.cli import choosing, first_schema, streaming
 from tclose.cli.options import (
     Data,
     Json,
@@ -78,19 +78,7 @@ def before(
         logging.basicConfig(format="%(name)s: %(message)s", level=logging.INFO, stream=sys.stderr)
 
 
-@app.command(epilog="[bold]Example:[/bold] tclose init patients.csv > schema.toml")
-def init(data: Data, delimiter: Annotated[str, typer.Option(help="Of a CSV file.")] = ",") -> None:
-    """Write a first schema for a table, with open choices for you to settle.
-
-    Kinds and steps are guessed, columns that look like identifiers are flagged, and the
-    combinations of columns that single out most rows are ranked.
-    """
-    from tclose.cli.first_schema import first_schema
-    from tclose.table.source import read
-
-    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-        raise typer.BadParameter("the delimiter must be one plain character.")
-    print(first_schema(read(data, delimiter), data.name, delimiter), end="")
+app.command(epilog=first_schema.INIT)(first_schema.init)
 
 
 @app.command(epilog="[bold]Example:[/bold] tclose assess patients.csv -s schema.toml --json")
@@ -222,8 +210,10 @@ def verify(
         raise VerificationError(" ".join(["The table does not keep its promise.", *verdict.problems]))
     if not json:
         from tclose.cli.show import show_verified
+        from tclose.table.source import read
 
-        show_verified(verdict, promised)
+        names = read(data, promised.delimiter).names if promised.has_patterns else ()
+        show_verified(verdict, promised.resolve(names, released=True))
 
 
 app.command(epilog=choosing.COMPARE)(choosing.compare)

@@ -20,6 +20,7 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Any
 
+from tclose.distances.belief_rise import largest_rise, largest_t
 from tclose.distances.equal import Equal
 from tclose.distances.hierarchical import Hierarchical
 from tclose.distances.line import Line
@@ -30,7 +31,7 @@ from tclose.distances.transport_form import Transport
 from tclose.distances.tree import Tree
 
 __all__ = ["Distance", "Equal", "Form", "Hierarchical", "Line", "Matrix", "Numeric", "Ordered", "Transport"]
-__all__ += ["Tree", "emd", "moves"]
+__all__ += ["Tree", "emd", "largest_rise", "largest_t", "moves"]
 
 Distance = Equal | Ordered | Numeric | Hierarchical | Matrix
 Form = Line | Tree | Transport

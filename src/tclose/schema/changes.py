@@ -33,6 +33,7 @@ def with_t(schema: Schema, t: object, column: str | None = None) -> Schema:
     Fraction(7, 20)
     """
     value = exact(t, "t" if column is None else f"t of '{column}'", "t")
+    schema = _with_own_table(schema, column)
     known = [*(each.column for each in schema.sensitive), *(each.name for each in schema.joint)]
     if column is not None and column not in known:
         listed = ", ".join(f"'{name}'" for name in sorted(known)) or "none"
@@ -46,3 +47,12 @@ def with_t(schema: Schema, t: object, column: str | None = None) -> Schema:
         sensitive=tuple(replace(each, t=value) if each.column in chosen else each for each in schema.sensitive),
         joint=tuple(replace(each, t=value) if each.name in chosen else each for each in schema.joint),
     )
+
+
+def _with_own_table(schema: Schema, column: str | None) -> Schema:
+    """The schema with a table for one sensitive attribute that a pattern stands for, with the keys of the pattern."""
+    named = {each.column for each in schema.sensitive}
+    if column is None or column in named or not schema.has_patterns or schema.rules.role_of(column) != "sensitive":
+        return schema
+    found = {each.column: each for each in schema.rules.expand([column], schema.sensitive, "sensitive")}
+    return replace(schema, sensitive=(*schema.sensitive, found[column]))

@@ -28,6 +28,7 @@ class ColumnKeys(TypedDict, total=False):
     keep: Sequence[str]
     keep_unchecked: bool
     unit: str | None
+    roles: Mapping[str, Literal["quasi", "sensitive", "identifier", "keep"]]
     delimiter: str
     encoding: str
     decimal: str

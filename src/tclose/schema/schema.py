@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Union
 
@@ -17,6 +17,7 @@ import tomli_w
 
 from tclose.errors import SchemaError
 from tclose.schema.columns import Joint, Quasi, Sensitive, is_whole
+from tclose.schema.name_patterns import ROLES, ColumnRules, is_pattern
 from tclose.schema.toml import column_as_dict, parse, read_toml
 
 SchemaLike: TypeAlias = Union["Schema", Mapping[str, Any], str, Path]
@@ -52,6 +53,7 @@ class Schema:
     keep: tuple[str, ...] = ()
     keep_unchecked: bool = False
     unit: str | None = None
+    roles: tuple[tuple[str, str], ...] = ()
     delimiter: str = ","
     encoding: str = "utf-8"
     decimal: str = "."
@@ -78,6 +80,9 @@ class Schema:
             "".encode(self.encoding)
         except (LookupError, ValueError):
             yield "encoding is not known to Python. Use utf-8, latin-1, cp1252 or another."
+        for name, role in self.roles:
+            if role not in ROLES:
+                yield f"roles: the role of '{name}' must be one of {', '.join(ROLES)}."
         for quasi in self.quasi if self.recode == "suppress" else ():
             if quasi.publish != "interval" or any(limit is not None for limit in (quasi.step, quasi.bottom, quasi.top)):
                 yield (
@@ -96,12 +101,17 @@ class Schema:
             if column in roles:
                 yield f"Column '{column}' is named under both {roles[column]} and {role}. Give it one role."
             roles[column] = role
+        for column, role in self.roles:
+            if column in roles and roles[column].removesuffix("s") != role and not is_pattern(column):
+                yield f"Column '{column}' is named under both {roles[column]} and roles. Give it one role."
         made = [name for quasi in self.quasi for name in quasi.released if name != quasi.column]
         for name in made:
             if name in roles or made.count(name) > 1:
                 yield f"publish = \"bounds\" would make a second column '{name}'. Rename one."
 
     def _wrong_joints(self) -> Iterator[str]:
+        if self.has_patterns:  # only the table says which columns are sensitive
+            return
         sensitive = {each.column for each in self.sensitive}
         taken = {*self.columns, *self.released_quasi}
         for joint in self.joint:
@@ -159,7 +169,8 @@ class Schema:
         for field in fields(self)[4:]:
             given = getattr(self, field.name)
             if given != field.default:
-                keys[field.name] = list(given) if isinstance(given, tuple) else given
+                listed = dict if field.name == "roles" else list
+                keys[field.name] = listed(given) if isinstance(given, tuple) else given
         keys["quasi"] = {quasi.column: column_as_dict(quasi, Path(base)) for quasi in self.quasi}
         keys["sensitive"] = {each.column: column_as_dict(each, Path(base)) for each in self.sensitive}
         if self.joint:
@@ -187,6 +198,68 @@ class Schema:
         roles |= {self.unit: "unit"} if self.unit is not None else {}
         roles |= {quasi.column: "quasi" for quasi in self.quasi}
         return roles | {sensitive.column: "sensitive" for sensitive in self.sensitive}
+
+    @property
+    def has_patterns(self) -> bool:
+        """Whether some of its columns are known only once there is a table: see `resolve`."""
+        names = (*(each.column for each in self.quasi), *(each.column for each in self.sensitive))
+        return bool(self.roles) or any(map(is_pattern, names))
+
+    @property
+    def rules(self) -> ColumnRules:
+        """What it says of columns, by name and by pattern."""
+        named = {name: role for name, role in self.columns.items() if role in ("identifier", "keep", "unit")}
+        named |= {each.column: "quasi" for each in self.quasi if not is_pattern(each.column)}
+        named |= {each.column: "sensitive" for each in self.sensitive if not is_pattern(each.column)}
+        named |= {name: role for name, role in self.roles if not is_pattern(name)}
+        return ColumnRules(named, self.roles, self.quasi, self.sensitive)
+
+    def resolve(self, columns: Sequence[str], *, released: bool = False) -> Schema:
+        """The schema of one table: every pattern replaced by the columns it stands for.
+
+        Parameters
+        ----------
+        columns
+            Those of the table.
+        released
+            It is a release: identifiers are gone, and bounds may stand in the place of a quasi-identifier.
+
+        Raises
+        ------
+        SchemaError
+            A column matches patterns that say different things, or a pattern of quasi-identifiers or sensitive
+            attributes matches none.
+
+        Examples
+        --------
+        >>> schema = Schema.from_dict({
+        ...     "k": 5, "roles": {"*": "identifier"}, "quasi": {"age": {"kind": "numeric"}},
+        ...     "sensitive": {"lab_*": {"distance": "equal", "t": 0.2}},
+        ... })
+        >>> schema.resolve(["name", "age", "lab_1", "lab_2"]).columns
+        {'name': 'identifier', 'age': 'quasi', 'lab_1': 'sensitive', 'lab_2': 'sensitive'}
+        """
+        if not self.has_patterns:
+            return self
+        rules = self.rules
+        names = rules.originals(columns) if released else list(columns)
+        rules.check_used(names)
+        present = set(names)
+        names += [name for name, _ in self.roles if not is_pattern(name) and name not in present]
+        by_role: dict[str | None, list[str]] = {"identifier": list(self.identifiers), "keep": list(self.keep)}
+        listed = {*self.identifiers, *self.keep}
+        for name in names:
+            role = rules.role_of(name)
+            if role in by_role and name not in listed:
+                by_role[role].append(name)
+        return replace(
+            self,
+            quasi=rules.expand(names, self.quasi, "quasi"),
+            sensitive=rules.expand(names, self.sensitive, "sensitive"),
+            identifiers=tuple(by_role["identifier"]),
+            keep=tuple(by_role["keep"]),
+            roles=(),
+        )
 
     @property
     def unprotected(self) -> tuple[str, ...]:

@@ -63,7 +63,15 @@ def parse(keys: Mapping[str, Any], base: Path, known: list[str]) -> tuple[dict[s
     joint = _columns(keys, "joint", _joint, problems)
     rest = {key: keys[key] for key in (*TEXTS, "keep_unchecked") if isinstance(keys.get(key), str | bool)}
     rest |= {key: tuple(keys[key]) for key in LISTS if _is_texts(keys.get(key))}
+    rest |= {"roles": _roles(keys["roles"], problems)} if "roles" in keys else {}
     return {"k": keys.get("k", 1), "quasi": quasi, "sensitive": sensitive, "joint": joint, **rest}, problems
+
+
+def _roles(given: object, problems: list[str]) -> tuple[tuple[str, str], ...]:
+    if not isinstance(given, Mapping) or not _is_texts([*given.keys(), *given.values()]):
+        problems.append('roles must be a table from names or patterns to roles: { "lab_*" = "sensitive" }.')
+        return ()
+    return tuple((str(name), str(role)) for name, role in given.items())
 
 
 def exact(given: object, where: str, key: str) -> Fraction:

@@ -32,6 +32,10 @@ def check_method(algorithm: Algorithm) -> None:
 
 def check_schema(schema: Schema) -> None:
     """Refuse what could only be kept over a whole table."""
+    if schema.has_patterns:
+        raise SchemaError(
+            "A stream does not know its columns before its rows. Name each, instead of `roles` and tables with a *."
+        )
     if schema.unit is not None:
         raise SchemaError(
             "A stream does not know whether a unit will have further rows. Take `unit` out, and see to it that every "

@@ -13,11 +13,17 @@ from tclose.table.source import Source, read
 
 
 def take_in(
-    df: Any, schema: SchemaLike | None, keys: Mapping[str, Any], function: Callable[..., Any]
+    df: Any,
+    schema: SchemaLike | None,
+    keys: Mapping[str, Any],
+    function: Callable[..., Any],
+    *,
+    released: bool = False,
 ) -> tuple[Schema, Source]:
     """A table with its schema: given as an object, a mapping or a path, or inferred from keywords.
 
-    `function` is what was called, for messages.
+    `function` is what was called, for messages; `released` says that the table may be a release. Patterns of the
+    schema become the columns of the table.
     """
     check_order(df, schema, function.__name__)
     check_names(keys, function)
@@ -25,12 +31,13 @@ def take_in(
         if keys:
             raise SchemaError(f"Give a schema or keywords, not both: {', '.join(keys)}.")
         schema = Schema.of(schema)
-        return schema, read(df, schema.delimiter, schema.encoding)
+        source = read(df, schema.delimiter, schema.encoding)
+        return schema.resolve(source.names, released=released), source
     if "quasi" not in keys or "k" not in keys:
         raise SchemaError("Give a schema, or at least quasi=[...], sensitive={column: t} and k=...")
     check_keywords(keys)
     source = read(df, keys.get("delimiter", ","), keys.get("encoding", "utf-8"))
-    return infer_schema(source, keys), source
+    return infer_schema(source, keys).resolve(source.names, released=released), source
 
 
 def check_order(df: Any, second: Any, function: str, name: str = "schema") -> None:

@@ -10,7 +10,8 @@ import polars as pl
 
 from tclose.errors import InferredSchemaWarning, SchemaError, TableError
 from tclose.schema.schema import Schema
-from tclose.table.reading import clean
+from tclose.table.proposing.column_evidence import Evidence
+from tclose.table.proposing.guesses import Guess, guess
 from tclose.table.source import Source
 
 
@@ -22,40 +23,35 @@ def guess_kind(column: pl.Series, missing_values: tuple[str, ...] = ()) -> str:
     >>> guess_kind(pl.Series(["02139", "10001"])), guess_kind(pl.Series([1.5, 2]))
     ('text', 'numeric')
     """
-    column = clean(column, missing_values, numeric=False).drop_nulls()
-    if column.dtype == pl.Date or isinstance(column.dtype, pl.Datetime):
-        return "date"
-    if column.dtype.is_numeric():
-        return "numeric"
-    if column.dtype != pl.String or not len(column):
-        return "categorical"
-    values = column.unique().str.strip_chars()
-    if values.str.contains(r"^0\d+$").any() and values.str.contains(r"^\d+$").all():
-        return "text"
-    if values.cast(pl.Float64, strict=False).is_finite().fill_null(False).all():
-        return "numeric"
-    if values.str.to_date("%Y-%m-%d", strict=False).is_not_null().all():
-        return "date"
-    lengths = values.str.len_chars()
-    if len(values) > 50 and lengths.min() == lengths.max() and values.str.contains(r"\d").all():
-        return "text"
-    return "categorical"
+    return _kind(_guessed(Source.of(column.to_frame()), column, missing_values))
 
 
 def guess_distance(column: pl.Series, missing_values: tuple[str, ...] = ()) -> str:
-    """ordered for numbers and dates, else equal."""
-    return "ordered" if guess_kind(column, missing_values) in ("numeric", "date") else "equal"
+    """ordered for dates, and for numbers that something says have an order; else equal.
+
+    Examples
+    --------
+    >>> guess_distance(pl.Series("age", [31, 44, 52])), guess_distance(pl.Series("cp", [1, 4, 3]))
+    ('ordered', 'equal')
+    """
+    return _distance(_guessed(Source.of(column.to_frame()), column, missing_values))
 
 
-def check_keywords(keys: Mapping[str, Any]) -> None:
-    """Find what is wrong with keywords before any row is read, as far as that needs no kinds."""
+def check_keywords(keys: Mapping[str, Any]) -> Schema:
+    """Find what is wrong with keywords before any row is read, as far as that needs no kinds.
+
+    Returns
+    -------
+    :
+        A schema whose roles are right and whose kinds and distances may be stand-ins.
+    """
     full = _tables(keys)
     full["quasi"] = {name: t if "kind" in t else {"kind": "categorical"} for name, t in full["quasi"].items()}
     full["sensitive"] = {
         name: t if "distance" in t else {"distance": "equal", **{key: t[key] for key in ("t", "l") if key in t}}
         for name, t in full["sensitive"].items()
     }
-    Schema.from_dict(full)
+    return Schema.from_dict(full)
 
 
 def infer_schema(source: Source, keys: Mapping[str, Any]) -> Schema:
@@ -63,16 +59,20 @@ def infer_schema(source: Source, keys: Mapping[str, Any]) -> Schema:
 
     Warns with all that was guessed, so that nothing is decided in silence.
     """
-    full = _tables(keys)
-    missing_values = tuple(keys.get("missing_values", ()))
+    full = _by_column(source, keys)
+    missing_values, decimal = tuple(keys.get("missing_values", ())), keys.get("decimal", ".")
     said = []
-    for role, key, guess in (("quasi", "kind", guess_kind), ("sensitive", "distance", guess_distance)):
+    for role, key, chosen in (("quasi", "kind", _kind), ("sensitive", "distance", _distance)):
         for name, table in full[role].items():
             if key not in table:
                 if name not in source.names:
                     raise TableError(f"The table has no column '{name}'.")
-                table[key] = guess(source.column(name), missing_values)
-                said.append(f"{name} {table[key]}")
+                guessed = _guessed(source, source.column(name), missing_values, decimal)
+                table[key] = chosen(guessed)
+                unordered = table[key] == "equal" and guessed.evidence.form == "whole"
+                said.append(
+                    f"{name} {table[key]}" + (" (nothing says that its numbers have an order)" if unordered else "")
+                )
     schema = Schema.from_dict(full)
     if said:
         warnings.warn(
@@ -81,6 +81,30 @@ def infer_schema(source: Source, keys: Mapping[str, Any]) -> Schema:
             stacklevel=4,
         )
     return schema
+
+
+def _guessed(source: Source, column: pl.Series, missing_values: tuple[str, ...], decimal: str = ".") -> Guess:
+    return guess(Evidence.of(source, column, missing_values, decimal))
+
+
+def _kind(guessed: Guess) -> str:
+    return str((guessed.quasi or {"kind": "categorical"})["kind"])
+
+
+def _distance(guessed: Guess) -> str:
+    return str((guessed.sensitive or {"distance": "equal"})["distance"])
+
+
+def _by_column(source: Source, keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords with a table for each column, patterns replaced by the columns they stand for."""
+    full, schema = _tables(keys), check_keywords(keys)
+    if not schema.has_patterns:
+        return full
+    rules, resolved = schema.rules, schema.resolve(source.names, released=True)
+    for role, columns in (("quasi", resolved.quasi), ("sensitive", resolved.sensitive)):
+        names = [each.column for each in columns]
+        full[role] = {name: dict(full[role][rules.table_of(name, role)]) for name in names}
+    return {**full, "identifiers": resolved.identifiers, "keep": resolved.keep, "roles": {}}
 
 
 def _tables(keys: Mapping[str, Any]) -> dict[str, Any]:

@@ -156,6 +156,7 @@ def attack(
     limits = limits or Limits(schema.k)
     LOG.info("attack %s", "a table" if made is None and method is None else "a table and its release")
     source = read(df, schema.delimiter, schema.encoding)
+    schema = schema.resolve(source.names)
     columns, rows = select_rows(source, schema)
     table = encode_rows(source, columns, rows, schema)
     shown = by_value(table, source, columns, schema)

@@ -124,6 +124,7 @@ def read_release(
     """
     source = read(original, schema.delimiter, schema.encoding)
     other = read(released, schema.delimiter, schema.encoding)
+    schema = schema.resolve(source.names)
     columns, rows = select_rows(source, schema)
     table = encode_rows(source, columns, rows, schema)
     _check_rows(table, other, aligned)

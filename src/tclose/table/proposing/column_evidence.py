@@ -1,0 +1,242 @@
+"""What is known of a column before anybody says what it is: its values' form, how many differ, and its name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.errors import TableError
+from tclose.table.coded import CodedColumn
+from tclose.table.proposing.column_topics import CODED, COUNTED, NUMBERED, Topic, says, topics_of, words_of
+from tclose.table.reading import MOST_DIGITS, Reader, clean, is_flat, texts, type_name
+from tclose.table.source import Source
+
+FEW = 20  # distinct whole numbers below which nothing but a name says that they have an order
+LONG = 40  # characters on average from which on a text is no category
+BARS = 12  # of the histogram in which an order shows
+DENSE = 0.25  # of all whole numbers between the least and the largest
+DIGITS, DIGIT = re.compile(r"\d+", re.ASCII), re.compile(r"\d", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+FORMS = {  # values that point at one person, whatever their column is called
+    "e-mail addresses": re.compile(r"^[^@\s]+@[^@\s]+\.[^@\s]+$"),
+    "web addresses": re.compile(r"^(https?|ftp)://"),
+    "IP addresses": re.compile(r"^(\d{1,3}\.){3}\d{1,3}$"),
+    "universal identifiers": re.compile(r"^\{?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\}?$"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What is known of one column.
+
+    Attributes
+    ----------
+    column
+        Its name.
+    coded
+        Its values, null where missing; None where they cannot be told apart at all.
+    form
+        whole, fractions, dates, codes (digits with leading zeros, or texts of one length), texts, prose, empty or
+        unusable.
+    problem
+        Why it is unusable.
+    """
+
+    column: str
+    coded: CodedColumn | None
+    form: str
+    reader: Reader
+    problem: str = ""
+
+    @classmethod
+    def of(cls, source: Source, column: pl.Series, missing_values: tuple[str, ...], decimal: str = ".") -> Evidence:
+        """Look at a column."""
+        reader = Reader(source, np.arange(len(column)), decimal)
+        if not is_flat(column):
+            return cls(column.name, None, "unusable", reader, f"values of type {type_name(column)} are not released")
+        return cls.of_coded(reader, CodedColumn.of(column), missing_values)
+
+    @classmethod
+    def of_coded(cls, reader: Reader, coded: CodedColumn, missing_values: tuple[str, ...]) -> Evidence:
+        """Look at a column that is coded already."""
+        if coded.values.dtype != pl.String or not {"", *missing_values}.isdisjoint(coded.values.to_list()):
+            coded = coded.with_values(clean(coded.values, missing_values, numeric=False))
+        try:
+            form = _form(reader, coded)
+        except TableError:
+            problem = f"values of type {type_name(coded.values)} are not released"
+            return cls(coded.name, coded, "unusable", reader, problem)
+        return cls(coded.name, coded, form, reader)
+
+    @property
+    def n_rows(self) -> int:
+        """All rows."""
+        return len(self.reader.rows)
+
+    @cached_property
+    def n_missing(self) -> int:
+        """Rows without a value."""
+        if self.coded is None or not self.coded.values.null_count():
+            return 0
+        return int(self.coded.counts[-1])
+
+    @property
+    def n_filled(self) -> int:
+        """Rows with a value."""
+        return self.n_rows - self.n_missing
+
+    @cached_property
+    def n_distinct(self) -> int:
+        """Different values."""
+        return 0 if self.coded is None else len(self.coded.values) - self.coded.values.null_count()
+
+    @property
+    def share_distinct(self) -> float:
+        """Different values a row that has one."""
+        return self.n_distinct / max(self.n_filled, 1)
+
+    @property
+    def topics(self) -> tuple[Topic, ...]:
+        """What its name says."""
+        return topics_of(self.column)
+
+    def says(self, topic: Topic) -> bool:
+        """Whether its name has words of a topic."""
+        return says(topic, words_of(self.column))
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether its name is that of a number for someone or something."""
+        return self.says(NUMBERED)
+
+    @cached_property
+    def is_measure(self) -> bool:
+        """Whether its numbers have an order that something speaks for: fractions, its name, or how often they occur."""
+        if self.form == "fractions":
+            return True
+        if self.form != "whole":
+            return False
+        natures = [topic.nature for topic in self.topics if topic.nature]
+        if "measure" in natures or self.says(COUNTED):
+            return not self.says(CODED)
+        if natures or self.says(CODED) or self.n_distinct <= FEW:
+            return False
+        many = self.n_filled >= 100 and self.share_distinct >= 0.2
+        return many or self._has_ordered_counts
+
+    @property
+    def _has_ordered_counts(self) -> bool:
+        """Whether whole numbers lie close, and neighbours occur about as often: measures do, codes do not.
+
+        By von Neumann's ratio of the mean square of successive differences to the variance, which is about 2 for
+        counts in no order.
+        """
+        known = self.numbers
+        width = float(known.max() - known.min())
+        if not BARS <= width < np.inf or self.n_distinct < DENSE * (width + 1):
+            return False
+        assert self.coded is not None
+        bars = np.histogram(known, BARS, weights=self.coded.counts[: len(known)])[0]
+        spread = float(((bars - bars.mean()) ** 2).sum())
+        return spread > 0 and float((np.diff(bars) ** 2).sum()) < spread
+
+    @property
+    def has_short_numbers(self) -> bool:
+        """Whether its numbers are such that every kind of numbers reads them."""
+        assert self.coded is not None
+        values = self.coded.values
+        if values.dtype == pl.String:
+            return all(len(each) <= MOST_DIGITS and "e" not in each.lower() for each in values.drop_nulls().to_list())
+        return values.dtype.is_integer() and values.dtype not in (pl.Int128, pl.UInt128)
+
+    @cached_property
+    def numbers(self) -> NDArray[np.float64]:
+        """Its distinct values as floats, for proposals that need not be exact; not in order where they are text."""
+        assert self.coded is not None
+        return _floats(self.reader, self.coded.values.drop_nulls()).to_numpy()
+
+    @cached_property
+    def dates(self) -> tuple[date, date, timedelta]:
+        """The first and the last day, and the time between."""
+        assert self.coded is not None
+        known = self.reader.dates(self.coded, None).drop_nulls()
+        low, high = known.min(), known.max()
+        assert isinstance(low, date)
+        assert isinstance(high, date)
+        return low, high, high - low
+
+    @property
+    def about(self) -> str:
+        """What can be said of it without its values."""
+        word = {"whole": "whole numbers", "fractions": "numbers", "dates": "dates"}.get(self.form, "values")
+        return f"{self.n_distinct:,} distinct {word}, {self.n_missing:,} missing"
+
+
+def _form(reader: Reader, coded: CodedColumn) -> str:
+    values = coded.values.drop_nulls()
+    if not len(values):
+        return "empty"
+    if values.dtype == pl.Date or isinstance(values.dtype, pl.Datetime):
+        return "dates"
+    if values.dtype.is_integer():
+        return "whole"
+    if values.dtype.is_numeric():
+        floats = values.cast(pl.Float64)
+        return "whole" if (floats == floats.floor()).all() and floats.is_finite().all() else "fractions"
+    if values.dtype != pl.String:
+        texts(values)  # raises where they have none
+        return "texts"
+    return _text_form(reader, coded, values)
+
+
+def _text_form(reader: Reader, coded: CodedColumn, values: pl.Series) -> str:
+    written = [value.strip() for value in values.to_list()]
+    if all(map(DIGITS.fullmatch, written)) and any(len(each) > 1 and each[0] == "0" for each in written):
+        return "codes"
+    marked = [each.replace(",", ".") for each in written] if reader.decimal == "," else written
+    if all(map(NUMBER.fullmatch, marked)):
+        numbers = np.array([float(each) for each in marked])
+        if np.isfinite(numbers).all():
+            return "whole" if (numbers == np.floor(numbers)).all() else "fractions"
+    if all(map(DAY.match, written)):
+        try:
+            reader.dates(coded, None)
+            return "dates"
+        except TableError:
+            pass
+    lengths = np.array([len(each) for each in written])
+    if len(written) > 50 and lengths.min() == lengths.max() and all(map(DIGIT.search, written)):
+        return "codes"
+    counts = coded.counts[: len(written)]
+    return "prose" if len(written) > FEW and (counts * lengths).sum() >= LONG * counts.sum() else "texts"
+
+
+def _floats(reader: Reader, values: pl.Series) -> pl.Series:
+    if values.dtype != pl.String:
+        return values.cast(pl.Float64)
+    written = values.str.strip_chars()
+    if reader.decimal == ",":
+        written = written.str.replace(",", ".", literal=True)
+    return written.cast(pl.Float64, strict=False)
+
+
+def points_at_a_person(evidence: Evidence) -> str | None:
+    """What its values are if they are of a form that only one person has: e-mail addresses and the like."""
+    if (
+        evidence.coded is None
+        or evidence.coded.values.dtype != pl.String
+        or evidence.form not in ("texts", "prose", "codes")
+    ):
+        return None
+    values = [value.strip() for value in evidence.coded.values.drop_nulls().to_list()]
+    for name, pattern in FORMS.items():
+        if all(map(pattern.search, values[:20])) and sum(map(bool, map(pattern.search, values))) > 0.9 * len(values):
+            return name
+    return None

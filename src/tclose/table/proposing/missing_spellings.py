@@ -1,0 +1,84 @@
+"""Spellings of missing values: which there are, and how sure it is that they mean nothing else.
+
+`missing_values` of a schema holds for every column, so a spelling counts as sure only if it can mean missing wherever
+it stands: `?` always, `NA` unless the column holds codes of countries, `N` only among numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from tclose.table.coded import CodedColumn
+
+# In no language a value of its own.
+PLAIN = ("?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "<NA>", "NaN", "nan", "-", "--", ".", "..")
+# A value of its own in some columns: only where all others are numbers or dates is it surely none.
+AMONG_NUMBERS = (
+    *("N", "U", "X", "na", "nd", "n.d.", "n.a.", "k.A.", "k. A.", "s/d", "None", "none", "NIL", "nil", "#NULL!"),
+    *("unknown", "Unknown", "UNKNOWN", "missing", "Missing", "MISSING", "not available", "Not available"),
+    *("unbekannt", "Unbekannt", "inconnu", "desconocido"),
+)
+KNOWN = {*PLAIN, *AMONG_NUMBERS}
+NUMBER_OR_DATE = re.compile(r"[+-]?\d+([.,]\d+)*([eE][+-]?\d+)?$|\d{1,4}[./-]\d{1,2}[./-]\d{1,4}", re.ASCII)
+TWO_LETTERS = re.compile(r"[A-Z]{2}")
+
+
+@dataclass(frozen=True)
+class Spellings:
+    """What may mean missing.
+
+    Attributes
+    ----------
+    sure
+        Those that mean nothing else, in any column.
+    doubtful
+        Those that may be values of their own.
+    n_columns
+        How many columns have an empty cell, or a sure spelling.
+    """
+
+    sure: tuple[str, ...]
+    doubtful: tuple[str, ...]
+    n_columns: int
+
+
+def find_spellings(columns: Iterable[CodedColumn]) -> Spellings:
+    """Look for spellings of missing values among the distinct texts of a table.
+
+    Examples
+    --------
+    >>> columns = [CodedColumn.of(pl.Series(["1", "N", "?"])), CodedColumn.of(pl.Series(["Y", "N", "-"]))]
+    >>> found = find_spellings(columns)
+    >>> found.sure, found.doubtful
+    (('-', '?'), ('N',))
+    """
+    sure: set[str] = set()
+    doubtful: set[str] = set()
+    held: list[set[str | None]] = []
+    for column in columns:
+        if column.values.dtype != pl.String:
+            held.append({None} if column.values.null_count() else set())
+            continue
+        values = set(column.values.to_list())
+        found = values & KNOWN
+        rest = [value for value in values - found if value] if found else []
+        for spelling in found:
+            (sure if _is_sure(spelling, rest) else doubtful).add(spelling)
+        held.append({*found, *({None} if values & {None, ""} else ())})
+    sure -= doubtful
+    return Spellings(tuple(sorted(sure)), tuple(sorted(doubtful)), sum(bool(each & {None, *sure}) for each in held))
+
+
+def _is_sure(spelling: str, rest: Sequence[str]) -> bool:
+    """Whether it means missing beside these other values of a column."""
+    if rest and all(NUMBER_OR_DATE.match(value.strip()) for value in rest):
+        return True
+    if spelling not in PLAIN:
+        return False
+    if spelling == "NA" and rest and all(map(TWO_LETTERS.fullmatch, rest)):
+        return False  # Namibia, or North America
+    return not (spelling in ("-", "--") and any(set(value) == {"+"} for value in rest))  # a sign, as of blood groups

@@ -1,0 +1,211 @@
+"""A proposal: guesses for every column of a table, and the schema that comes of what a person chooses."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tclose.errors import SchemaError
+from tclose.schema.name_patterns import ColumnRules, is_pattern, matches
+from tclose.table.coded import CodedColumn
+from tclose.table.proposing.column_evidence import Evidence
+from tclose.table.proposing.guesses import Guess, guess
+from tclose.table.proposing.missing_spellings import Spellings, find_spellings
+from tclose.table.proposing.singling_out import singled_out
+from tclose.table.reading import Reader, is_flat
+from tclose.table.source import Source
+
+MANY = 12  # identifiers from which on a pattern is written instead of their names
+
+
+@dataclass(frozen=True)
+class RoleChoices:
+    """What a person chose.
+
+    Attributes
+    ----------
+    roles
+        For each column quasi, sensitive, identifier, keep or unit; open if nobody chose.
+    k
+        The least number of rows in a class.
+    ordered
+        Columns of which someone said whether larger values mean more.
+    missing
+        What a missing value is; None leaves that open.
+    missing_values
+        Spellings of missing; None for those that are sure.
+    drops_rest
+        Whatever else a table may have is never released, so that a pattern can say so.
+    hierarchies
+        The folder that hierarchies are written to, as the schema names it; None if there are none to be.
+    """
+
+    roles: Mapping[str, str]
+    k: int = 5
+    ordered: Mapping[str, bool] = field(default_factory=dict)
+    missing: str | None = None
+    missing_values: tuple[str, ...] | None = None
+    drops_rest: bool = False
+    hierarchies: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TableProposal:
+    """What the columns of a table seem to be.
+
+    Attributes
+    ----------
+    name
+        Of the table.
+    n_rows
+        Its rows.
+    guesses
+        One a column, in the order of the table.
+    spellings
+        What may mean missing.
+    reading
+        Keys of a schema that reading the table found: `delimiter` and the like.
+    """
+
+    name: str
+    n_rows: int
+    guesses: dict[str, Guess] = field(repr=False)
+    spellings: Spellings
+    reading: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        name: str,
+        reading: Mapping[str, str] | None = None,
+        *,
+        missing_values: Sequence[str] | None = None,
+    ) -> TableProposal:
+        """Look at every column of a table.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> table = pl.DataFrame({"age": ["31", "44", "?"], "ill": ["flu", "cold", "flu"]})
+        >>> found = TableProposal.of(Source.of(table), "people")
+        >>> found.guesses["age"].quasi, found.spellings.sure
+        ({'kind': 'numeric'}, ('?',))
+        """
+        reading = reading or {}
+        coded = source.each(source.names, lambda column: CodedColumn.of(column) if is_flat(column) else None)
+        spellings = find_spellings(column for column in coded.values() if column is not None)
+        spelled = spellings.sure if missing_values is None else tuple(missing_values)
+        reader = Reader(source, np.arange(source.n_rows), reading.get("decimal", "."))
+        guesses = {}
+        for each, column in coded.items():
+            evidence = (
+                Evidence.of(source, source.column(each), spelled)
+                if column is None
+                else Evidence.of_coded(reader, column, spelled)
+            )
+            guesses[each] = guess(evidence)
+        return cls(name, source.n_rows, guesses, spellings, reading)
+
+    @cached_property
+    def ranking(self) -> list[tuple[float, tuple[str, ...]]]:
+        """Which columns single rows out, those aside that are never released anyway."""
+        columns = [each.evidence.coded for each in self.guesses.values() if each.role not in ("identifier", "unit")]
+        return singled_out([column for column in columns if column is not None])
+
+    def guessed(self, choices: RoleChoices) -> dict[str, Guess]:
+        """The guesses, with what someone said about order."""
+        return {
+            name: each.with_order(choices.ordered[name]) if name in choices.ordered else each
+            for name, each in self.guesses.items()
+        }
+
+    def has_missing(self, columns: Sequence[str]) -> bool:
+        """Whether one of these has a missing value."""
+        return any(self.guesses[name].evidence.n_missing for name in columns)
+
+    def named(self, given: str) -> list[str]:
+        """The columns and patterns that a text names: one, or several with commas between.
+
+        A column that has just this name comes first, so that its name may hold commas and stars.
+
+        Raises
+        ------
+        SchemaError
+            There is no such column; the message names the one that may be meant.
+        """
+        if given in self.guesses:
+            return [given]
+        parts = [part.strip() for part in given.split(",") if part.strip()] if "," in given else [given]
+        for part in parts:
+            found = part in self.guesses or (is_pattern(part) and any(matches(part, name) for name in self.guesses))
+            if not found:
+                raise SchemaError(self.unknown(part))
+        return parts
+
+    def roles(self, named: Mapping[str, Sequence[str]]) -> dict[str, str]:
+        """The role of each column that texts name, by the rules of a schema: a name wins, then the longest pattern.
+
+        Raises
+        ------
+        SchemaError
+            There is no such column, or one has two roles.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> table = pl.DataFrame({"age": [1], "lab_1": [2], "name": ["x"]})
+        >>> found = TableProposal.of(Source.of(table), "labs")
+        >>> found.roles({"quasi": ["age"], "sensitive": ["lab_*"], "identifier": ["*"]})
+        {'age': 'quasi', 'lab_1': 'sensitive', 'name': 'identifier'}
+        """
+        names: dict[str, str] = {}
+        patterns: list[tuple[str, str]] = []
+        for role, texts in named.items():
+            for part in [part for text in texts for part in self.named(text)]:
+                if part not in self.guesses:
+                    patterns.append((part, role))
+                elif names.setdefault(part, role) != role:
+                    raise SchemaError(f"Column '{part}' is named as {names[part]} and as {role}. Give it one role.")
+        rules = ColumnRules(names, tuple(patterns), (), ())
+        found = {name: rules.role_of(name) for name in self.guesses}
+        return {name: role for name, role in found.items() if role is not None}
+
+    def unknown(self, given: str) -> str:
+        """That there is no such column, and which one may be meant."""
+        folded = {name.casefold(): name for name in self.guesses}
+        near = difflib.get_close_matches(given.casefold(), list(folded), 1, 0.5)
+        hint = f" Did you mean '{folded[near[0]]}'?" if near else f" It has {len(folded):,} columns."
+        return f"The table has no column '{given}'.{hint}"
+
+
+def why_not(guess: Guess) -> str:
+    """Why a column has no kind or distance that reads it."""
+    return guess.evidence.problem or "some of its numbers are infinite, or have no common unit"
+
+
+def check_roles(proposal: TableProposal, choices: RoleChoices) -> None:
+    """Refuse choices that no schema could keep: a column in a role that its values do not allow.
+
+    Raises
+    ------
+    SchemaError
+        The message names the column, why it does not go, and what would.
+    """
+    guesses = proposal.guessed(choices)
+    for name, role in choices.roles.items():
+        found: Any = {"quasi": lambda each: each.quasi, "sensitive": lambda each: each.sensitive}.get(role)
+        if found is not None and found(guesses[name]) is None:
+            raise SchemaError(
+                f"Column '{name}' cannot be {role}: {why_not(guesses[name])}. Change its values or their type first, "
+                "or leave it out (--identifiers)."
+            )
+    units = [name for name, role in choices.roles.items() if role == "unit"]
+    if len(units) > 1:
+        listed = " and ".join(f"'{name}'" for name in units)
+        raise SchemaError(f"{listed} are both named as the unit. A schema has one.")
