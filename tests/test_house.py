@@ -29,7 +29,8 @@ PUBLIC = {  # DESIGN, *Public interface*, and what the pages add to it
     ],
     "class": [
         *("Attacks", "Comparison", "Hierarchy", "Release", "Schema", "Suggestion", "Verdict"),
-        *("HighLossWarning", "InferredSchemaWarning", "InfeasibleError", "MeasureError", "MissingExtraError"),
+        *("FormulaWarning", "HighLossWarning", "InferredSchemaWarning", "InfeasibleError", "MeasureError"),
+        "MissingExtraError",
         *("SchemaError", "SizeError", "TableError", "TcloseError", "VerificationError"),
     ],
     "module": ["datasets", "distances", "pages", "stream", "testing"],

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tclose.algorithms.two_diversity.two_diversity import TwoDiversity as TwoDiversity
     from tclose.distances import emd as emd
     from tclose.distances import moves as moves
+    from tclose.errors import FormulaWarning as FormulaWarning
     from tclose.errors import HighLossWarning as HighLossWarning
     from tclose.errors import InfeasibleError as InfeasibleError
     from tclose.errors import InferredSchemaWarning as InferredSchemaWarning
@@ -62,7 +63,8 @@ _HOMES = {
     "pipeline": ("anonymize", "assess", "verify"),
     "distances": ("emd", "moves"),
     "errors": (
-        *("HighLossWarning", "InfeasibleError", "InferredSchemaWarning", "MeasureError", "MissingExtraError"),
+        *("FormulaWarning", "HighLossWarning", "InfeasibleError", "InferredSchemaWarning", "MeasureError"),
+        "MissingExtraError",
         *("SchemaError", "SizeError", "TableError", "TcloseError", "VerificationError"),
     ),
     "algorithms": ("methods",),

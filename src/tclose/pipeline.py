@@ -22,6 +22,7 @@ from tclose.algorithms.requirement import Requirement
 from tclose.errors import HighLossWarning, InfeasibleError, SchemaError, TableError, VerificationError
 from tclose.release.certificate import Certificate, certify, fit_certificate
 from tclose.release.column_types import ColumnTypes
+from tclose.release.formulas import says_escaped, undo_source, unescaped_problems
 from tclose.release.recode import recode
 from tclose.release.record import Record
 from tclose.release.release import Release
@@ -174,6 +175,7 @@ def verify(
     *,
     original: Any = None,
     certificate: Certificate | Mapping[str, Any] | Path | str | None = None,
+    escaped_formulas: bool | None = None,
 ) -> Verdict:
     """Judge a released table: does it keep the promise of its schema, and fit its certificate?
 
@@ -188,6 +190,8 @@ def verify(
         released value covers its original one.
     certificate
         Its certificate, or where that lies; if None, the one beside the file, if there is one.
+    escaped_formulas
+        Whether formulas are escaped in it; if None, the certificate says so.
 
     Raises
     ------
@@ -204,13 +208,16 @@ def verify(
     """
     check_order(df, schema, "verify")
     schema = Schema.of(schema)
+    path = Path(df) if isinstance(df, str | Path) else None
     source = read(df, schema.delimiter)  # a release is UTF-8
+    broken: list[str] = []
+    if says_escaped(certificate, path) if escaped_formulas is None else escaped_formulas:
+        broken, source = list(unescaped_problems(source)), undo_source(source)
     before = None if original is None else read(original, schema.delimiter, schema.encoding)
     LOG.info("verify %d rows%s", source.n_rows, "" if before is None else ", with the original")
     found = judge(source, schema, before)
-    path = Path(df) if isinstance(df, str | Path) else None
     fits, wrong = fit_certificate(found.measured, certificate, path)
-    return Verdict((*found.problems, *wrong), found.measured, fits)
+    return Verdict((*broken, *found.problems, *wrong), found.measured, fits)
 
 
 def _verified(frame: pl.DataFrame, schema: Schema, table: EncodedTable, source: Source) -> Measured:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
-from rich.console import Console
 from rich.table import Table
 
+from tclose.cli.terminal import console, shown
 from tclose.datasets import hospital
 from tclose.pipeline import anonymize, assess
 from tclose.release.certificate import certificate_path
@@ -19,7 +19,7 @@ SHOWN = ("patient_id", "age", "sex", "zip", "admission_date", "diagnosis", "char
 
 def run(rows: int, folder: Path, seed: int, tell: Callable[[str, float | None, float | None], None]) -> None:
     """Make the table, anonymize it as a user would from its files, and show what happened."""
-    console = Console()
+    terminal = console()
     folder.mkdir(parents=True, exist_ok=True)
     data, schema_path, output = folder / "hospital.csv", folder / "schema.toml", folder / "release.csv"
     tell("making a hospital table", None, None)
@@ -35,8 +35,8 @@ def run(rows: int, folder: Path, seed: int, tell: Callable[[str, float | None, f
     original = pl.read_csv(data, infer_schema=False)
     released = release.aligned()
     chosen = [int(place) for place in range(0, len(original), max(len(original) // 5, 1))][:5]
-    console.print(_rows("Before: five of the rows", original[chosen]))
-    console.print(_rows("After: the same five rows (the file itself is shuffled)", released[chosen]))
+    terminal.print(_rows("Before: five of the rows", original[chosen]))
+    terminal.print(_rows("After: the same five rows (the file itself is shuffled)", released[chosen]))
     summary = Table(title="What was reached", title_justify="left")
     for heading in ("", "before", "after", "promised"):
         summary.add_column(heading, justify="left" if not heading else "right")
@@ -51,8 +51,8 @@ def run(rows: int, folder: Path, seed: int, tell: Callable[[str, float | None, f
             f"at most {float(sensitive.t or 1):g}",
         )
     summary.add_row("loss of information", "0", f"{release.loss:.3f}", "")
-    console.print(summary)
-    console.print("The release was verified before it was written, and read back and verified again.")
+    terminal.print(summary)
+    terminal.print("The release was verified before it was written, and read back and verified again.")
     for what, path in (
         ("the table", data),
         ("its schema", schema_path),
@@ -60,7 +60,7 @@ def run(rows: int, folder: Path, seed: int, tell: Callable[[str, float | None, f
         ("its certificate", certificate_path(output)),
         ("the record, not for release", folder / "record.json"),
     ):
-        console.print(f"  {path}  {what}", highlight=False)
+        terminal.print(f"  {shown(str(path))}  {what}", highlight=False)
 
 
 def _rows(title: str, frame: pl.DataFrame) -> Table:

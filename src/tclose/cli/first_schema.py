@@ -10,8 +10,9 @@ import polars as pl
 import tomli_w
 from numpy.typing import NDArray
 
+from tclose.errors import printable
 from tclose.table.coded import codes_of
-from tclose.table.inference import guess_distance, guess_kind
+from tclose.table.inference import guess_kind
 from tclose.table.reading import clean, is_flat
 from tclose.table.source import Source
 
@@ -20,6 +21,7 @@ NEARLY_UNIQUE = 0.95
 WORTH_SAYING = 0.0005
 SAMPLE = 100_000
 MOST_COLUMNS = 16
+MOST_LOOKED_AT = 500
 
 
 def first_schema(source: Source, name: str, delimiter: str = ",") -> str:
@@ -34,22 +36,26 @@ def first_schema(source: Source, name: str, delimiter: str = ",") -> str:
     lines += ["k = 5  # the least number of rows in a class", ""]
     if delimiter != ",":
         lines += [tomli_w.dumps({"delimiter": delimiter}).strip(), ""]
-    lines += _missing(frame)
-    unique = [column for column in frame.columns if _looks_unique(frame[column])]
+    looked_at = frame.columns[:MOST_LOOKED_AT]
+    lines += _missing(frame.select(looked_at))
+    unique = [column for column in looked_at if _looks_unique(frame[column])]
     if unique or nested:
         lines += ["# Never released. Nearly every row has a value of its own in these, or they hold nested values:"]
         lines += [tomli_w.dumps({"identifiers": unique + nested}).strip(), ""]
-    rest = [column for column in frame.columns if column not in unique]
-    lines += _ranking(frame, rest)
+    taken = set(unique)
+    rest = [column for column in frame.columns if column not in taken]
+    lines += _ranking(frame, [column for column in looked_at if column not in taken])
     lines += [
         "# Settle each column below: take the line [undecided.NAME] and its `about` out, and take the # off either",
         "# [quasi.NAME] (could be known about a person) or [sensitive.NAME] (must not be learned); or name the column",
         "# in identifiers (never released) or keep (released untouched).",
         "",
     ]
+    known = set(looked_at)
     for column in rest:
-        lines += _choices(frame[column])
-    return "\n".join(lines) + "\n"
+        lines += _choices(frame[column]) if column in known else _unseen(column)
+    # Outside of comments, what is not printable stands in quotes, where TOML reads the escape.
+    return "\n".join(printable(line) for text in lines for line in text.split("\n")) + "\n"
 
 
 def singled_out(frame: pl.DataFrame, columns: list[str]) -> list[tuple[float, tuple[str, ...]]]:
@@ -105,8 +111,15 @@ def _missing(frame: pl.DataFrame) -> list[str]:
     return [*lines, ""]
 
 
+def _unseen(name: str) -> list[str]:
+    """A column of a table so wide that nobody would read on."""
+    about = f"not looked at: only the first {MOST_LOOKED_AT} columns are"
+    return [*tomli_w.dumps({"undecided": {name: {"about": about}}}).strip().split("\n"), ""]
+
+
 def _choices(column: pl.Series) -> list[str]:
-    kind, distance = guess_kind(column), guess_distance(column)
+    kind = guess_kind(column)
+    distance = "ordered" if kind in ("numeric", "date") else "equal"
     filled = clean(column, (), numeric=False)
     about = f"{filled.drop_nulls().n_unique():,} distinct values, {filled.null_count():,} missing"
     quasi: dict[str, object] = {"kind": kind}

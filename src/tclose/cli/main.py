@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,7 +28,14 @@ from tclose.cli.options import (
     say,
     stopped_by_interrupt,
 )
-from tclose.errors import HighLossWarning, InfeasibleError, TcloseError, VerificationError
+from tclose.errors import (
+    FormulaWarning,
+    HighLossWarning,
+    InfeasibleError,
+    TcloseError,
+    VerificationError,
+    printable,
+)
 
 EXIT_CODES = (
     "[bold]Exit codes:[/bold] 0 done; 1 something else went wrong, such as a full disk; 2 wrong usage; 3 bad input "
@@ -132,6 +139,9 @@ def anonymize(
         Path | None, typer.Option(help="Where to write a page on what was asked and reached: .html or .pdf.")
     ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Keep the input's order of rows.")] = False,
+    escape_formulas: Annotated[
+        bool, typer.Option("--escape-formulas", help="In CSV, keep a spreadsheet from taking text for formulas.")
+    ] = False,
     allow_single_class: Annotated[bool, typer.Option("--allow-single-class", help="Accept one class.")] = False,
     show_values: ShowValues = False,
     json: Json = False,
@@ -144,6 +154,8 @@ def anonymize(
 
     algorithm = find_method(method, option or [])
     check_release([data, schema], output, record, report)
+    if escape_formulas and output.name.lower().endswith(".parquet"):
+        raise typer.BadParameter("--escape-formulas is for .csv and .csv.gz.")
     if report is not None:
         check_kind(report)
     settled = override(Schema.load(schema), k, t or [])
@@ -159,7 +171,7 @@ def anonymize(
             tell("report", None, None)
             page = page_bytes(report_html(data, release), report)
         tell("write", None, None)
-        written = release.write(output, keep_order=keep_order, record=record)
+        written = release.write(output, keep_order=keep_order, record=record, escape_formulas=escape_formulas)
         if report is not None and page is not None:
             write_whole(report, page)
     told = {
@@ -185,6 +197,9 @@ def verify(
         Path | None,
         typer.Option(help="The table it was made of, rows in the same order (--keep-order): checks truth too."),
     ] = None,
+    escaped_formulas: Annotated[
+        bool, typer.Option("--escaped-formulas", help="Formulas are escaped in it; a certificate beside it says so.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Check that a released file keeps the promise of its schema, and fits its certificate if that lies beside it."""
@@ -192,7 +207,7 @@ def verify(
     from tclose.schema.schema import Schema
 
     promised = Schema.load(schema)
-    verdict = verify(data, promised, original=original)
+    verdict = verify(data, promised, original=original, escaped_formulas=escaped_formulas or None)
     if json:
         print(jsonlib.dumps(verdict.as_dict(), indent=2))
     if not verdict.holds:
@@ -287,6 +302,15 @@ def demo(
         run(rows, folder, seed, tell)
 
 
+def _tell_usage(error: Any) -> int:
+    """What is wrong with the options, as typer shows it, but that a name in it is not obeyed; returns the exit code."""
+    from typer import rich_utils
+
+    error.message = "\n".join(map(printable, str(error.message).split("\n")))
+    rich_utils.rich_format_error(error)
+    return int(error.exit_code)
+
+
 def main() -> None:
     """Run the command line; every failure is a message and an exit code, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
@@ -296,18 +320,24 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", HighLossWarning)
+            warnings.simplefilter("always", FormulaWarning)
             warnings.showwarning = lambda message, *_args, **_kwargs: say(f"Note: {message}")
-            app()
+            code = app(standalone_mode=False)  # what is wrong with the options is raised, and not printed
+        sys.exit(code if isinstance(code, int) else 0)
     except TcloseError as error:
         say(f"Error: {error}")
         sys.exit(4 if isinstance(error, InfeasibleError) else 5 if isinstance(error, VerificationError) else 3)
     except OSError as error:
         if isinstance(error, BrokenPipeError):  # the reader of stdout went away
             os._exit(1)
-        where = f": {Path(error.filename).name}" if error.filename else ""
+        where = f": {printable(os.fsdecode(Path(error.filename).name))}" if error.filename else ""
         say(f"Error: {error.strerror or type(error).__name__}{where}.")
         sys.exit(1)
+    except typer.Abort:
+        sys.exit(1)
     except Exception as error:
+        if hasattr(error, "format_message"):
+            sys.exit(_tell_usage(error))
         if os.environ.get("TCLOSE_DEBUG"):
             raise
         # The message of an unforeseen error may quote a cell, so only its type is told.

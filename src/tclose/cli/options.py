@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tclose.errors import SchemaError, TcloseError
+from tclose.errors import SchemaError, TcloseError, printable
 
 if TYPE_CHECKING:
     from tclose.algorithms import Algorithm
@@ -25,8 +25,8 @@ ShowValues = Annotated[bool, typer.Option("--show-values", help="Let messages qu
 
 
 def say(message: str) -> None:
-    """Tell it on stderr."""
-    print(message, file=sys.stderr)
+    """Tell it on stderr, line by line; what a terminal would obey is shown as an escape."""
+    print("\n".join(map(printable, message.split("\n"))), file=sys.stderr)
 
 
 def check_files(targets: Sequence[Path], inputs: Sequence[Path]) -> None:
@@ -132,7 +132,7 @@ def progress() -> Iterator[Any]:
 
     from tclose.kernels import compile as kernels
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("start", total=None)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rich import box
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from tclose.cli.terminal import console, shown
 from tclose.evaluation.choosing.gap import Gap
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
@@ -19,20 +18,20 @@ from tclose.verification.verdict import Verdict
 
 def show_report(report: Report, measures: bool = False) -> None:
     """k, l, t and the worst classes of a table as it stands, and other measures if asked."""
-    console = Console()
-    console.print(f"{report.rows:,} rows in {report.classes:,} classes; the smallest has k = {report.k}.")
-    console.print(_attributes(report.measured, report.schema))
+    terminal = console()
+    terminal.print(f"{report.rows:,} rows in {report.classes:,} classes; the smallest has k = {report.k}.")
+    terminal.print(_attributes(report.measured, report.schema))
     for column in report.t:
         worst = "; ".join(
             f"{entry['size']} rows at {entry['t']['value']:.4f} ({entry['first']})" for entry in report.worst(column, 3)
         )
-        console.print(f"Farthest in [bold]{escape(column)}[/bold]: {worst}.", highlight=False)
+        terminal.print(f"Farthest in [bold]{shown(column)}[/bold]: {worst}.", highlight=False)
         if report._show_values:
             for entry in report.worst(column, 3):
-                console.print(f"  {escape(str(entry['values']))}", highlight=False)
+                terminal.print(f"  {shown(str(entry['values']))}", highlight=False)
     for column, found in report.measures.items() if measures else ():
-        console.print(
-            f"Other measures of [bold]{escape(column)}[/bold], which certify nothing: Euclidean {found.euclidean:.4f}, "
+        terminal.print(
+            f"Other measures of [bold]{shown(column)}[/bold], which certify nothing: Euclidean {found.euclidean:.4f}, "
             f"Hamming {found.hamming} values, root of Jensen-Shannon {found.jensen_shannon:.4f}.",
             highlight=False,
         )
@@ -40,39 +39,39 @@ def show_report(report: Report, measures: bool = False) -> None:
 
 def show_release(release: Release, told: dict[str, Any]) -> None:
     """What was reached, and where it is."""
-    console = Console()
+    terminal = console()
     measured = release.measured
-    console.print(
+    terminal.print(
         f"Released {measured.rows:,} rows in {measured.classes:,} classes of at least {measured.k} rows "
         f"(asked: {release.schema.k}); loss {release.loss:.4f}."
     )
     if "suppressed_cells" in told:
-        console.print(f"{told['suppressed_cells']:,} cells are suppressed.")
+        terminal.print(f"{told['suppressed_cells']:,} cells are suppressed.")
     if release.record.dropped_rows:
-        console.print(f"{release.record.dropped_rows:,} rows with missing values were dropped.")
-    console.print(_attributes(measured, release.schema))
+        terminal.print(f"{release.record.dropped_rows:,} rows with missing values were dropped.")
+    terminal.print(_attributes(measured, release.schema))
     seconds = "  ".join(f"{stage} {spent:.2f}" for stage, spent in told["seconds"].items())
-    console.print(f"Seconds: {seconds}", highlight=False)
-    console.print(f"Release:     {escape(told['output'])}", highlight=False)
-    console.print(f"Certificate: {escape(told['certificate'])}", highlight=False)
+    terminal.print(f"Seconds: {seconds}", highlight=False)
+    terminal.print(f"Release:     {shown(told['output'])}", highlight=False)
+    terminal.print(f"Certificate: {shown(told['certificate'])}", highlight=False)
     if "report" in told:
-        console.print(f"Report:      {escape(told['report'])}", highlight=False)
+        terminal.print(f"Report:      {shown(told['report'])}", highlight=False)
 
 
 def show_verified(verdict: Verdict, schema: Schema) -> None:
     """That a file keeps its promise."""
-    console, measured = Console(), verdict.measured
+    terminal, measured = console(), verdict.measured
     assert measured is not None
-    console.print(
+    terminal.print(
         f"[green]It keeps its promise[/green]: {measured.rows:,} rows, {measured.classes:,} classes, k = {measured.k}."
     )
-    console.print(_attributes(measured, schema))
-    console.print("The certificate beside it fits." if verdict.certificate else "There is no certificate beside it.")
+    terminal.print(_attributes(measured, schema))
+    terminal.print("The certificate beside it fits." if verdict.certificate else "There is no certificate beside it.")
 
 
 def show_gap(found: Gap) -> None:
     """Methods beside the optimum."""
-    console = Console()
+    terminal = console()
     what = (
         "The least loss possible is"
         if found.is_optimum
@@ -80,7 +79,7 @@ def show_gap(found: Gap) -> None:
     )
     cells = found.hidden(found.at_least)
     told = "" if cells is None else f" ({cells:,} of {found.cells:,} cells suppressed)"
-    console.print(f"{found.rows:,} rows. {what} {found.at_least:.6f}{told}.", highlight=False)
+    terminal.print(f"{found.rows:,} rows. {what} {found.at_least:.6f}{told}.", highlight=False)
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
     for heading in ("method", "loss", *(() if cells is None else ("cells",)), "above", "seconds"):
         table.add_column(heading, no_wrap=True, justify="left" if heading == "method" else "right")
@@ -91,10 +90,10 @@ def show_gap(found: Gap) -> None:
         share = "" if above is None else f"{above:.2%}"
         numbers = [f"{entry.loss:.6f}", *(() if cells is None else (f"{found.hidden(entry.loss):,}",)), share]
         table.add_row(entry.method, *numbers, f"{entry.seconds:.2f}")
-    console.print(table)
+    terminal.print(table)
     for entry in found.entries:
         if entry.refused is not None:
-            console.print(f"[bold]{entry.method}[/bold]: {escape(entry.refused)}", highlight=False)
+            terminal.print(f"[bold]{entry.method}[/bold]: {shown(entry.refused)}", highlight=False)
 
 
 def show_methods(methods: list[dict[str, str]]) -> None:
@@ -102,9 +101,9 @@ def show_methods(methods: list[dict[str, str]]) -> None:
     table = Table.grid(padding=(0, 2, 1, 0))
     for method in methods:
         lines = [f"{method['summary']} (guarantees {method['guarantees']})"]
-        lines += [f"[dim]{key}[/dim] {escape(method[key])}" for key in ("needs", "options", "paper") if method[key]]
+        lines += [f"[dim]{key}[/dim] {shown(method[key])}" for key in ("needs", "options", "paper") if method[key]]
         table.add_row(f"[bold]{method['name']}[/bold]", "\n".join(lines))
-    Console().print(table)
+    console().print(table)
 
 
 def _attributes(measured: Measured, schema: Schema) -> Table:
@@ -117,7 +116,7 @@ def _attributes(measured: Measured, schema: Schema) -> Table:
         color = "green" if sensitive.t is None or measured.t[name] <= sensitive.t else "red"
         diversity = measured.l[name]
         table.add_row(
-            escape(name),
+            shown(name),
             sensitive.distance,
             f"[{color}]{float(measured.t[name]):.4f}[/{color}]",
             "" if sensitive.t is None else f"{float(sensitive.t):g}",
@@ -128,5 +127,5 @@ def _attributes(measured: Measured, schema: Schema) -> Table:
     for joint in schema.joint:
         color = "green" if measured.t[joint.name] <= joint.t else "red"
         reached = f"[{color}]{float(measured.t[joint.name]):.4f}[/{color}]"
-        table.add_row(escape(joint.name), "joint", reached, f"{float(joint.t):g}", "", "", "")
+        table.add_row(shown(joint.name), "joint", reached, f"{float(joint.t):g}", "", "", "")
     return table

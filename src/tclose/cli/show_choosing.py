@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rich import box
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from tclose.cli.terminal import console, shown
 from tclose.evaluation.choosing.compare import Comparison
 from tclose.evaluation.choosing.compare_page import spent
 from tclose.evaluation.choosing.compare_page import verdict as verdict_of_comparison
@@ -27,47 +26,47 @@ CAPTION = (
 
 def show_comparison(found: Comparison) -> None:
     """All runs, and which method loses least."""
-    console = Console()
-    console.print(escape(verdict_of_comparison(found)), highlight=False)
+    terminal = console()
+    terminal.print(shown(verdict_of_comparison(found)), highlight=False)
     if found.done:
         table = _table("method", CAPTION)
         for run in found.done:
             star = "*" if run in found.frontier else ""
-            table.add_row(escape(run.method) + star, *_numbers(run))
-        console.print(table)
+            table.add_row(shown(run.method) + star, *_numbers(run))
+        terminal.print(table)
     for reason in dict.fromkeys(run.refused for run in found.runs if run.refused is not None):
         names = ", ".join(_name(run) for run in found.runs if run.refused == reason)
-        console.print(f"[bold]{escape(names)}[/bold]: {escape(reason)}", highlight=False)
+        terminal.print(f"[bold]{shown(names)}[/bold]: {shown(reason)}", highlight=False)
 
 
 def show_suggestion(found: Suggestion) -> None:
     """The suggested t, what lies on either side, and the whole sweep."""
-    console = Console()
-    console.print(escape(verdict_of_suggestion(found)), highlight=False)
+    terminal = console()
+    terminal.print(shown(verdict_of_suggestion(found)), highlight=False)
     for sentence in sides(found):
-        console.print(escape(sentence), highlight=False)
+        terminal.print(shown(sentence), highlight=False)
     table = _table("", CAPTION.rpartition(". *")[0])
     for place, run in enumerate(found.runs):
         table.add_row("[bold]suggested[/bold]" if place == found.knee else "", *_numbers(run))
-    console.print(table)
-    console.print(escape(criterion(found)), highlight=False)
-    console.print("It is advice by one criterion, not a proof.", highlight=False)
+    terminal.print(table)
+    terminal.print(shown(criterion(found)), highlight=False)
+    terminal.print("It is advice by one criterion, not a proof.", highlight=False)
 
 
 def show_utility(found: Utility) -> None:
     """Measures of one release, one a line."""
-    console = Console()
-    console.print(f"{found.rows:,} rows in {found.classes:,} classes; {found.suppressed_rows:,} left out or hidden.")
+    terminal = console()
+    terminal.print(f"{found.rows:,} rows in {found.classes:,} classes; {found.suppressed_rows:,} left out or hidden.")
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), show_header=False)
     for name, value in _measures(found):
         table.add_row(name, value)
-    console.print(table)
+    terminal.print(table)
 
 
 def _measures(found: Utility) -> Iterator[tuple[str, str]]:
     yield "loss", f"{found.loss:.4f}"
     for column, loss in found.loss_by_column.items():
-        yield f"  of {escape(column)}", f"{loss:.4f}"
+        yield f"  of {shown(column)}", f"{loss:.4f}"
     yield "summed loss (003)", f"{found.summed_loss:.4f}"
     yield "suppressed cells", f"{found.suppressed_cells:,}"
     yield "bits hidden", f"{found.entropy.share:.1%}"

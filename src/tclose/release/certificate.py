@@ -11,6 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from tclose.errors import SchemaError
+from tclose.schema.guarding import read_small
 from tclose.schema.schema import Schema
 from tclose.table.source import file_digest
 from tclose.verification.measure_release import Measured, exact_and_float
@@ -146,7 +148,7 @@ def fit_certificate(
         promised = fields["required"]["k"], {at: Fraction(t["exact"]) for at, t in fields["required"]["t"].items()}
         for entry in told["reached"]["l"].values():
             entry["entropy"] = round(entry["entropy"], 9)  # logarithms may differ in the last bit between machines
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (SchemaError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return False, [f"{name} is not a certificate."]
     if measured is None:
         return False, []
@@ -167,4 +169,4 @@ def _read_fields(given: Certificate | Mapping[str, Any] | Path | str) -> dict[st
         return given.as_dict()
     if isinstance(given, Mapping):
         return json.loads(json.dumps(dict(given)))  # type: ignore[no-any-return]
-    return json.loads(Path(given).read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+    return json.loads(read_small(Path(given), "Certificate"))  # type: ignore[no-any-return]

@@ -20,10 +20,11 @@ from tclose.pages.card import release_card
 from tclose.release.atomic import check_targets, open_to_others, put_both, temporary_beside
 from tclose.release.certificate import Certificate, certificate_path
 from tclose.release.column_types import ColumnTypes
+from tclose.release.formulas import ESCAPED, check_suffix, escape_frame, note_formulas
 from tclose.release.record import Record
 from tclose.release.writing import check_written, write_frame
+from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema
-from tclose.table.guarding import guarded
 from tclose.table.source import file_digest, suffix_of
 from tclose.verification.measure_release import Measured
 
@@ -106,7 +107,14 @@ class Release:
         """The released rows in the order of the input, dropped rows left out."""
         return self._restore(self._types.given(self._frame))
 
-    def write(self, path: Path | str, *, keep_order: bool = False, record: Path | str | None = None) -> Written:
+    def write(
+        self,
+        path: Path | str,
+        *,
+        keep_order: bool = False,
+        record: Path | str | None = None,
+        escape_formulas: bool = False,
+    ) -> Written:
         """Write the release and, beside it, its certificate; read both back and verify.
 
         There is a complete, verified file of this name afterwards, or what was there before.
@@ -119,6 +127,9 @@ class Release:
             Keep the order of the input, which may itself tell who is who.
         record
             Where to write the record, if anywhere.
+        escape_formulas
+            In CSV, write an apostrophe before texts that a spreadsheet would take for formulas; the certificate says
+            so, and `verify` undoes it.
 
         Returns
         -------
@@ -127,18 +138,24 @@ class Release:
         """
         path = Path(path)
         suffix = suffix_of(path)
+        if escape_formulas:
+            check_suffix(path, suffix)
         check_targets([path, certificate_path(path), *([Path(record)] if record is not None else [])])
         frame = self._frame if keep_order else self._shuffled
         frame = self._types.with_numbers(frame) if suffix == ".parquet" else frame
+        if suffix != ".parquet" and not escape_formulas:
+            note_formulas(frame)
+        shown = escape_frame(frame) if escape_formulas else frame
         clock = [time.perf_counter()]
         with temporary_beside(path, suffix) as temporary, temporary_beside(certificate_path(path)) as beside:
             problem = f"The release cannot be written as {suffix}"
-            guarded(problem, lambda: write_frame(frame, temporary, suffix, self.schema))
+            guarded(problem, lambda: write_frame(shown, temporary, suffix, self.schema))
             clock.append(time.perf_counter())
-            check_written(frame, temporary, suffix, self.schema, self.measured)
+            check_written(frame, temporary, suffix, self.schema, self.measured, escape_formulas)
             clock.append(time.perf_counter())
             order = "as in the input" if keep_order else "random"
-            fields = {**self.certificate.fields, "order": order, "file": path.name, "sha256": file_digest(temporary)}
+            told = {"order": order, **({"formulas": ESCAPED} if escape_formulas else {})}
+            fields = {**self.certificate.fields, **told, "file": path.name, "sha256": file_digest(temporary)}
             beside.write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             for file in (temporary, beside):
                 open_to_others(file)

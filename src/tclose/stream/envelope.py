@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tclose.errors import TableError
+from tclose.schema.guarding import guarded
 
 MAGIC = b"tclose stream 2\n"
 DIGEST = 32
@@ -39,6 +40,10 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     digest, body = data[len(MAGIC) : len(MAGIC) + DIGEST], data[len(MAGIC) + DIGEST :]
     if hashlib.sha256(body).digest() != digest:
         raise TableError("The checkpoint is damaged. Put a copy of it back, or begin anew with other outputs.")
+    return guarded("The checkpoint is damaged", lambda: _opened(body))
+
+
+def _opened(body: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     start = 8 + int.from_bytes(body[:8], "big")
     head = json.loads(body[8:start])
     parts = {}

@@ -227,6 +227,6 @@ def _lines(path: Path, **options: Any) -> Iterator[dict[str, Any]]:
                 told = json.loads(line, **options)
                 if not isinstance(told, dict):
                     raise BrokenError
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise TableError(f"'{path.name}' has a line that is not a JSON object.") from None
             yield told
