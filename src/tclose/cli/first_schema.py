@@ -37,7 +37,7 @@ def first_schema(source: Source, name: str, delimiter: str = ",") -> str:
     if delimiter != ",":
         lines += [tomli_w.dumps({"delimiter": delimiter}).strip(), ""]
     looked_at = frame.columns[:MOST_LOOKED_AT]
-    lines += _missing(frame.select(looked_at))
+    lines += _missing(frame[:, :MOST_LOOKED_AT])  # polars takes some names for patterns
     unique = [column for column in looked_at if _looks_unique(frame[column])]
     if unique or nested:
         lines += ["# Never released. Nearly every row has a value of its own in these, or they hold nested values:"]
