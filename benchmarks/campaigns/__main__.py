@@ -11,10 +11,11 @@ from typing import Any
 
 from benchmarks.campaigns.fuzzing import fuzz
 from benchmarks.campaigns.mutants import mutate
+from benchmarks.campaigns.readers import fuzz_readers
 from benchmarks.results import machine
 
 COUNTS = Path(__file__).parent / "counts"
-CAMPAIGNS: dict[str, Callable[[], dict[str, Any]]] = {"fuzz": fuzz, "mutants": mutate}
+CAMPAIGNS: dict[str, Callable[[], dict[str, Any]]] = {"fuzz": fuzz, "mutants": mutate, "readers": fuzz_readers}
 
 
 def main() -> int:

@@ -66,7 +66,9 @@ def test_our_errors_and_those_of_the_system_come_through() -> None:
     with pytest.raises(VerificationError, match="some"):
         guarded("", raising(TableError("some")), VerificationError)
     with pytest.raises(PermissionError):
-        guarded("", raising(PermissionError()))
+        guarded("", raising(PermissionError(13, "Permission denied", "file")))
+    with pytest.raises(TableError, match="no file"):  # as polars says that a file is damaged
+        guarded("This is no file", raising(OSError(SECRET)))
     with pytest.raises(MissingExtraError):
         guarded("", raising(ModuleNotFoundError(name="pyarrow")))
 

@@ -54,9 +54,11 @@ def guarded(
     try:
         with _silenced() if silent else contextlib.nullcontext():
             return action()
-    except (TcloseError, OSError) as error:
-        ours = isinstance(error, TableError) and not issubclass(kind, TableError)
-        caught = kind(str(error)) if ours else error
+    except TcloseError as error:
+        about_table = isinstance(error, TableError) and not issubclass(kind, TableError)
+        caught = kind(str(error)) if about_table else error
+    except OSError as error:  # without a number it is not the system's: polars says so of a file that is damaged
+        caught = error if error.errno is not None else kind(f"{problem} ({type(error).__name__}).")
     except ModuleNotFoundError as error:
         caught = MissingExtraError(error.name or "pyarrow", "pandas", "Reading this dataframe")
     except Exception as error:

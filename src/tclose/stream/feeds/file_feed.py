@@ -16,6 +16,7 @@ from typing import Any
 
 from tclose.errors import TableError
 from tclose.release.atomic import PRIVATE, PUBLIC, write_whole
+from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema
 from tclose.stream.envelope import pack, unpack
 from tclose.stream.feeds.durable import Appended, Lock
@@ -130,7 +131,7 @@ class FileFeed:
         if saved is None:
             self._check_new()
         self._files = {name: Appended(file, _mode(name)) for name, file in self._targets.appended().items()}
-        return None if saved is None else self._restored(saved)
+        return None if saved is None else guarded("The checkpoint is damaged", lambda: self._restored(saved))
 
     def _check_new(self) -> None:
         """Refuse to write to what is there already."""
