@@ -3,7 +3,7 @@
 # make check     the everyday one: lint, types, import contract, tests and doctests
 # make bounds    runs every kernel with its indices checked; part of make test
 # make fuzz      random tables against a slow judge; SECONDS=600 if not said
-# make campaign  what takes long, by NAME; its counts are kept in benchmarks/campaigns
+# make campaign  what takes long, by NAME (fuzz, mutants, readers), for SECONDS; its counts are kept in benchmarks/campaigns
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -73,8 +73,10 @@ peers: setup
 bench: setup
 	$(BIN)/python -m benchmarks
 
+# A fuzzer of readers is guided by atheris where that can be installed, and goes on without it where not.
 campaign: setup
-	$(BIN)/python -m benchmarks.campaigns $(NAME)
+	@if [ "$(NAME)" = readers ]; then $(INSTALL) '.[fuzz]' || echo "no atheris: bytes are changed at random"; fi
+	$(if $(SECONDS),READERS_SECONDS=$(SECONDS) FUZZ_SECONDS=$(SECONDS)) $(BIN)/python -m benchmarks.campaigns $(NAME)
 
 clean:
 	rm -rf .venv .venv-peers demo benchmarks/results

@@ -11,11 +11,17 @@ from typing import Any
 
 from benchmarks.campaigns.fuzzing import fuzz
 from benchmarks.campaigns.mutants import mutate
+from benchmarks.campaigns.readers import fuzz_readers
 from benchmarks.campaigns.writers import writers
 from benchmarks.results import machine
 
 COUNTS = Path(__file__).parent / "counts"
-CAMPAIGNS: dict[str, Callable[[], dict[str, Any]]] = {"fuzz": fuzz, "mutants": mutate, "writers": writers}
+CAMPAIGNS: dict[str, Callable[[], dict[str, Any]]] = {
+    "fuzz": fuzz,
+    "mutants": mutate,
+    "readers": fuzz_readers,
+    "writers": writers,
+}
 
 
 def main() -> int:

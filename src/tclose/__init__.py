@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tclose.distances import moves as moves
     from tclose.errors import BusyError as BusyError
     from tclose.errors import EarlierReleaseWarning as EarlierReleaseWarning
+    from tclose.errors import FormulaWarning as FormulaWarning
     from tclose.errors import HighLossWarning as HighLossWarning
     from tclose.errors import InfeasibleError as InfeasibleError
     from tclose.errors import InferredSchemaWarning as InferredSchemaWarning
@@ -68,9 +69,9 @@ _HOMES = {
     "pipeline": ("anonymize", "assess", "verify"),
     "distances": ("emd", "moves"),
     "errors": (
-        *("BusyError", "EarlierReleaseWarning", "HighLossWarning", "InfeasibleError", "InferredSchemaWarning"),
-        *("LockError", "MeasureError", "MissingExtraError", "RepeatedIdentifierWarning", "SchemaError", "SizeError"),
-        *("TableError", "TcloseError", "VerificationError"),
+        *("BusyError", "EarlierReleaseWarning", "FormulaWarning", "HighLossWarning", "InfeasibleError"),
+        *("InferredSchemaWarning", "LockError", "MeasureError", "MissingExtraError", "RepeatedIdentifierWarning"),
+        *("SchemaError", "SizeError", "TableError", "TcloseError", "VerificationError"),
     ),
     "algorithms": ("methods",),
     "evaluation.attacks.attack": ("attack", "Attacks"),

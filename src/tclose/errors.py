@@ -1,16 +1,58 @@
 """Every error tclose raises on purpose, and the warnings it gives.
 
 An error says what is wrong, where, what is allowed and what to do next. None of them
-quotes a cell of the table: they name columns, counts and line numbers.
+quotes a cell of the table: they name columns, counts and line numbers. Names come from files,
+and are shown so that a terminal obeys none of them.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+# Letters and marks that Python calls printable and nobody sees: joiners, fillers, variation selectors.
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+
+
+def printable(text: str) -> str:
+    """The text with all that is not seen, or that a terminal would obey, written as `\\u001b`.
+
+    That is what Python's `str.isprintable` refuses: control characters, terminal escapes, line ends,
+    characters that turn the direction of text, zero-width ones, and spaces other than the usual one.
+    JSON and TOML read the same escapes.
+
+    Examples
+    --------
+    >>> print(printable("age\\x1b[2J"), printable("Größe"), printable("a\\u202eb"))
+    age\\u001b[2J Größe a\\u202eb
+    """
+    if text.isprintable() and not _UNSEEN.search(text):
+        return text
+    return "".join(each if each.isprintable() and not _UNSEEN.match(each) else _escape(ord(each)) for each in text)
+
+
+def _escape(code: int) -> str:
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _sentences(parts: tuple[Any, ...]) -> str:
+    """What an error or a warning says, a line for each of its arguments; a name cannot begin another line."""
+    return "\n".join(printable(str(part)) for part in parts)
 
 
 class TcloseError(Exception):
-    """The common parent: `except TcloseError` catches all that is raised on purpose."""
+    """The common parent: `except TcloseError` catches all that is raised on purpose.
+
+    Each argument is a line of its message.
+
+    Examples
+    --------
+    >>> print(TableError("Column 'a\\x07' is empty."))
+    Column 'a\\u0007' is empty.
+    """
+
+    def __str__(self) -> str:
+        return _sentences(self.args)
 
 
 class SchemaError(TcloseError):
@@ -68,17 +110,28 @@ class MissingExtraError(TcloseError):
         super().__init__(f"{purpose} needs '{package}'. Install it with: pip install 'tclose[{extra}]'")
 
 
-class InferredSchemaWarning(UserWarning):
+class TcloseWarning(UserWarning):
+    """The common parent of the warnings; the result is valid all the same."""
+
+    def __str__(self) -> str:
+        return _sentences(self.args)
+
+
+class InferredSchemaWarning(TcloseWarning):
     """Kinds and distances were guessed from the table; the message says which."""
 
 
-class HighLossWarning(UserWarning):
+class HighLossWarning(TcloseWarning):
     """The release keeps its promise but says little: more than half of the information is lost."""
 
 
-class EarlierReleaseWarning(UserWarning):
+class EarlierReleaseWarning(TcloseWarning):
     """The same table was released before: whoever has both releases can intersect them."""
 
 
-class RepeatedIdentifierWarning(UserWarning):
+class RepeatedIdentifierWarning(TcloseWarning):
     """An identifier names several rows, and no unit is named: k counts rows, which may be fewer persons."""
+
+
+class FormulaWarning(TcloseWarning):
+    """Cells or names in a CSV release would be formulas in a spreadsheet; the message says how many, and where."""

@@ -34,6 +34,7 @@ from tclose.release.certificate import certify
 from tclose.release.certificate_check import CertificateLike, check_certificate
 from tclose.release.column_types import ColumnTypes
 from tclose.release.earlier import Earlier, read_earlier, warn_of_same_table
+from tclose.release.formulas import says_escaped, undo_source, unescaped_problems
 from tclose.release.recode import recode
 from tclose.release.record import Record
 from tclose.release.release import Release
@@ -209,6 +210,7 @@ def verify(
     *,
     original: Any = None,
     certificate: CertificateLike | None = None,
+    escaped_formulas: bool | None = None,
 ) -> Verdict:
     """Judge a released table: does it keep the promise of its schema, and fit its certificate?
 
@@ -226,6 +228,8 @@ def verify(
         released value covers its original one, and k in persons if the original has the `unit` of the schema.
     certificate
         Its certificate, or where that lies; if None, the one beside the file, if there is one.
+    escaped_formulas
+        Whether formulas are escaped in it; if None, the certificate says so.
 
     Raises
     ------
@@ -242,14 +246,17 @@ def verify(
     """
     check_order(df, schema, "verify")
     schema = Schema.of(schema)
+    path = Path(df) if isinstance(df, str | Path) else None
     source = read(df, schema.delimiter)  # a release is UTF-8
+    broken: list[str] = []
+    if says_escaped(certificate, path) if escaped_formulas is None else escaped_formulas:
+        broken, source = list(unescaped_problems(source)), undo_source(source)
     before = None if original is None else read(original, schema.delimiter, schema.encoding)
     schema = schema.resolve(source.names, released=True) if before is None else schema.resolve(before.names)
     LOG.info("verify %d rows%s", source.n_rows, "" if before is None else ", with the original")
     found = judge(source, schema, before)
-    path = Path(df) if isinstance(df, str | Path) else None
     beside = check_certificate(source, schema, found.measured, certificate, path)
-    problems = (*found.problems, *beside.problems)
+    problems = (*broken, *found.problems, *beside.problems)
     return Verdict(problems, found.measured, beside.fits, beside.unchecked, found.persons)
 
 

@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,12 +30,14 @@ from tclose.cli.options import (
 from tclose.cli.signals import ended_by_signals
 from tclose.errors import (
     EarlierReleaseWarning,
+    FormulaWarning,
     HighLossWarning,
     InfeasibleError,
     LockError,
     RepeatedIdentifierWarning,
     TcloseError,
     VerificationError,
+    printable,
 )
 
 EXIT_CODES = (
@@ -142,6 +144,9 @@ def anonymize(
         typer.Option(help="A record of an earlier release, or a folder of them: warns if it is of the same table."),
     ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Keep the input's order of rows.")] = False,
+    escape_formulas: Annotated[
+        bool, typer.Option("--escape-formulas", help="In CSV, keep a spreadsheet from taking text for formulas.")
+    ] = False,
     allow_single_class: Annotated[bool, typer.Option("--allow-single-class", help="Accept one class.")] = False,
     what_binds: Annotated[
         bool, typer.Option("--what-binds", help="Measure on a sample what loosening or dropping something would gain.")
@@ -158,6 +163,8 @@ def anonymize(
 
     algorithm = find_method(method, option or [])
     targets = check_release([data, schema], output, record, report, private_report)
+    if escape_formulas and output.name.lower().endswith(".parquet"):
+        raise typer.BadParameter("--escape-formulas is for .csv and .csv.gz.")
     for page in (report, private_report):
         if page is not None:
             check_kind(page)
@@ -173,7 +180,9 @@ def anonymize(
 
             release = release.with_binding(measure_gains(data, release, progress=tell, control=control))
         tell("write", None, None)
-        written = release.write(output, keep_order=keep_order, record=record, locks=locks)
+        written = release.write(
+            output, keep_order=keep_order, record=record, escape_formulas=escape_formulas, locks=locks
+        )
         if report is not None or private_report is not None:
             from tclose.cli.write_reports import write_reports
 
@@ -196,6 +205,9 @@ def verify(
         Path | None,
         typer.Option(help="The table it was made of, rows in the same order (--keep-order): checks truth too."),
     ] = None,
+    escaped_formulas: Annotated[
+        bool, typer.Option("--escaped-formulas", help="Formulas are escaped in it; a certificate beside it says so.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Check that a released file keeps the promise of its schema, and fits its certificate if that lies beside it."""
@@ -203,7 +215,7 @@ def verify(
     from tclose.schema.schema import Schema
 
     promised = Schema.load(schema)
-    verdict = verify(data, promised, original=original)
+    verdict = verify(data, promised, original=original, escaped_formulas=escaped_formulas or None)
     if json:
         print(jsonlib.dumps(verdict.as_dict(), indent=2))
     if not verdict.holds:
@@ -306,6 +318,15 @@ def _note_once(message: str, notes: set[str]) -> None:
         say(f"Note: {message}")
 
 
+def _tell_usage(error: Any) -> int:
+    """What is wrong with the options, as typer shows it, but that a name in it is not obeyed; returns the exit code."""
+    from typer import rich_utils
+
+    error.message = "\n".join(map(printable, str(error.message).split("\n")))
+    rich_utils.rich_format_error(error)
+    return int(error.exit_code)
+
+
 def main() -> None:
     """Run the command line; every failure is a message and an exit code, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
@@ -315,10 +336,11 @@ def main() -> None:
         with ended_by_signals(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             notes: set[str] = set()
-            for shown in (EarlierReleaseWarning, HighLossWarning, RepeatedIdentifierWarning):
+            for shown in (EarlierReleaseWarning, FormulaWarning, HighLossWarning, RepeatedIdentifierWarning):
                 warnings.simplefilter("always", shown)
             warnings.showwarning = lambda message, *_args, **_kwargs: _note_once(str(message), notes)
-            app()
+            code = app(standalone_mode=False)  # what is wrong with the options is raised, and not printed
+        sys.exit(code if isinstance(code, int) else 0)
     except TcloseError as error:
         say(f"Error: {error}")
         codes = {LockError: 1, InfeasibleError: 4, VerificationError: 5}
@@ -326,10 +348,14 @@ def main() -> None:
     except OSError as error:
         if isinstance(error, BrokenPipeError):  # the reader of stdout went away
             os._exit(1)
-        where = f": {Path(error.filename).name}" if error.filename else ""
+        where = f": {printable(os.fsdecode(Path(error.filename).name))}" if error.filename else ""
         say(f"Error: {error.strerror or type(error).__name__}{where}.")
         sys.exit(1)
+    except typer.Abort:
+        sys.exit(1)
     except Exception as error:
+        if hasattr(error, "format_message"):
+            sys.exit(_tell_usage(error))
         if os.environ.get("TCLOSE_DEBUG"):
             raise
         # The message of an unforeseen error may quote a cell, so only its type is told.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tclose.errors import SchemaError, TcloseError
+from tclose.errors import SchemaError, TcloseError, printable
 
 if TYPE_CHECKING:
     from tclose.algorithms import Algorithm
@@ -29,8 +29,8 @@ COMPILING = (
 
 
 def say(message: str) -> None:
-    """Tell it on stderr."""
-    print(message, file=sys.stderr)
+    """Tell it on stderr, line by line; what a terminal would obey is shown as an escape."""
+    print("\n".join(map(printable, message.split("\n"))), file=sys.stderr)
 
 
 def check_files(targets: Sequence[Path], inputs: Sequence[Path]) -> None:
@@ -143,7 +143,7 @@ def progress() -> Iterator[Any]:
 
     from tclose.kernels.compile import compiling_timed
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("start", total=None)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from tclose.cli.fitted_tables import print_table
+from tclose.cli.terminal import console, shown
 from tclose.evaluation.choosing.gap import Gap
 from tclose.evaluation.report.report_page import run_words
 from tclose.release.certificate import kept_words
@@ -21,21 +21,21 @@ from tclose.verification.verdict import Verdict
 
 def show_report(report: Report, measures: bool = False) -> None:
     """k, l, t and the worst classes of a table as it stands, and other measures if asked."""
-    console = Console()
-    console.print(_counted(report), highlight=False)
-    _print_attributes(console, report.measured, report.schema)
+    terminal = console()
+    terminal.print(_counted(report), highlight=False)
+    _print_attributes(terminal, report.measured, report.schema)
     for column in report.t:
         worst = "; ".join(
             f"{entry['size']} rows{_of_persons(entry)} at {entry['t']['value']:.4f} ({entry['first']})"
             for entry in report.worst(column, 3)
         )
-        console.print(f"Farthest in [bold]{escape(column)}[/bold]: {worst}.", highlight=False)
+        terminal.print(f"Farthest in [bold]{shown(column)}[/bold]: {worst}.", highlight=False)
         if report._show_values:
             for entry in report.worst(column, 3):
-                console.print(f"  {escape(str(entry['values']))}", highlight=False)
+                terminal.print(f"  {shown(str(entry['values']))}", highlight=False)
     for column, found in report.measures.items() if measures else ():
-        console.print(
-            f"Other measures of [bold]{escape(column)}[/bold], which certify nothing: Euclidean {found.euclidean:.4f}, "
+        terminal.print(
+            f"Other measures of [bold]{shown(column)}[/bold], which certify nothing: Euclidean {found.euclidean:.4f}, "
             f"Hamming {found.hamming} values, root of Jensen-Shannon {found.jensen_shannon:.4f}.",
             highlight=False,
         )
@@ -47,12 +47,12 @@ def _counted(report: Report) -> str:
     if report.persons is not None and unit is not None:
         return (
             f"{report.rows:,} rows of {report.persons:,} persons in {classes}; k = {report.k}, counted in persons by "
-            f"'{escape(unit)}'. The smallest class has {report.measured.k:,} rows."
+            f"'{shown(unit)}'. The smallest class has {report.measured.k:,} rows."
         )
     told = f"{report.rows:,} rows in {classes}; the smallest has k = {report.k}, counted in rows"
     if unit is None:
         return f"{told}: one row is taken to be one person."
-    return f"{told}: the table has no column '{escape(unit)}', which would say whose row it is."
+    return f"{told}: the table has no column '{shown(unit)}', which would say whose row it is."
 
 
 def _of_persons(entry: dict[str, Any]) -> str:
@@ -61,54 +61,54 @@ def _of_persons(entry: dict[str, Any]) -> str:
 
 def show_release(release: Release, told: dict[str, Any]) -> None:
     """What was reached, and where it is."""
-    console = Console()
+    terminal = console()
     measured = release.measured
     if "warning" in told:
-        console.print(f"[red]{escape(_sentence(told['warning']))}[/red]", highlight=False)
-    console.print(
+        terminal.print(f"[red]{shown(_sentence(told['warning']))}[/red]", highlight=False)
+    terminal.print(
         f"Released {measured.rows:,} rows in {measured.classes:,} classes of at least {measured.k} rows "
         f"(asked: {release.schema.k}); loss {release.loss:.4f}."
     )
     if "suppressed_cells" in told:
-        console.print(f"{told['suppressed_cells']:,} cells are suppressed.")
+        terminal.print(f"{told['suppressed_cells']:,} cells are suppressed.")
     for words in run_words(release.facts):
-        console.print(escape(words), highlight=False)
+        terminal.print(shown(words), highlight=False)
     if release.record.dropped_rows:
-        console.print(f"{release.record.dropped_rows:,} rows with missing values were dropped.")
-    _print_attributes(console, measured, release.schema)
+        terminal.print(f"{release.record.dropped_rows:,} rows with missing values were dropped.")
+    _print_attributes(terminal, measured, release.schema)
     if release.binding is not None:
-        console.print("[bold]What binds[/bold] (for you, not for release):", highlight=False)
+        terminal.print("[bold]What binds[/bold] (for you, not for release):", highlight=False)
         for sentence in release.binding.sentences():
-            console.print(f"  {escape(sentence)}", highlight=False)
+            terminal.print(f"  {shown(sentence)}", highlight=False)
         if release.binding.measured is None:
-            console.print("  What a change would gain is measured with --what-binds.", highlight=False)
+            terminal.print("  What a change would gain is measured with --what-binds.", highlight=False)
     spent = {stage: each for stage, each in told["seconds"].items() if stage != "compile" or each >= 0.005}
     seconds = "  ".join(f"{stage} {each:.2f}" for stage, each in spent.items())
-    console.print(f"Seconds: {seconds}", highlight=False)
-    console.print(f"Release:     {escape(told['output'])}", highlight=False)
-    console.print(f"Certificate: {escape(told['certificate'])}", highlight=False)
+    terminal.print(f"Seconds: {seconds}", highlight=False)
+    terminal.print(f"Release:     {shown(told['output'])}", highlight=False)
+    terminal.print(f"Certificate: {shown(told['certificate'])}", highlight=False)
     for name, what in (("report", "Report:      "), ("private_report", "For you only:")):
         if name in told:
-            console.print(f"{what}{'' if what[-1] == ' ' else ' '}{escape(told[name])}", highlight=False)
+            terminal.print(f"{what}{'' if what[-1] == ' ' else ' '}{shown(told[name])}", highlight=False)
 
 
 def show_verified(verdict: Verdict, schema: Schema) -> None:
     """That a file keeps its promise."""
-    console, measured = Console(), verdict.measured
+    terminal, measured = console(), verdict.measured
     assert measured is not None
     if schema.keep and schema.keep_unchecked:
         words = _sentence(f"kept columns {kept_words(schema, measured)}")
-        console.print(f"[red]{escape(words)}[/red]", highlight=False)
-    console.print(
+        terminal.print(f"[red]{shown(words)}[/red]", highlight=False)
+    terminal.print(
         f"[green]It keeps its promise[/green]: {measured.rows:,} rows, {measured.classes:,} classes, k = {verdict.k}"
         f"{'' if verdict.persons is None else ', counted in persons'}."
     )
-    _print_attributes(console, measured, schema)
-    console.print("The certificate beside it fits." if verdict.certificate else "There is no certificate beside it.")
+    _print_attributes(terminal, measured, schema)
+    terminal.print("The certificate beside it fits." if verdict.certificate else "There is no certificate beside it.")
     if verdict.unchecked:
-        console.print("It also claims what cannot be checked by the file:", highlight=False)
+        terminal.print("It also claims what cannot be checked by the file:", highlight=False)
     for name, reason in verdict.unchecked.items():
-        console.print(f"  {escape(name)}: {escape(reason)}.", highlight=False)
+        terminal.print(f"  {shown(name)}: {shown(reason)}.", highlight=False)
 
 
 def _sentence(words: str) -> str:
@@ -117,7 +117,7 @@ def _sentence(words: str) -> str:
 
 def show_gap(found: Gap) -> None:
     """Methods beside the optimum."""
-    console = Console()
+    terminal = console()
     what = (
         "The least loss possible is"
         if found.is_optimum
@@ -125,7 +125,7 @@ def show_gap(found: Gap) -> None:
     )
     cells = found.hidden(found.at_least)
     told = "" if cells is None else f" ({cells:,} of {found.cells:,} cells suppressed)"
-    console.print(f"{found.rows:,} rows. {what} {found.at_least:.6f}{told}.", highlight=False)
+    terminal.print(f"{found.rows:,} rows. {what} {found.at_least:.6f}{told}.", highlight=False)
     rows = []
     for entry in found.entries:
         if entry.loss is None:
@@ -133,11 +133,11 @@ def show_gap(found: Gap) -> None:
         above = found.above(entry)
         share = "" if above is None else f"{above:.2%}"
         numbers = [f"{entry.loss:.6f}", *(() if cells is None else (f"{found.hidden(entry.loss):,}",)), share]
-        rows.append([escape(entry.method), *numbers, f"{entry.seconds:.2f}"])
-    print_table(console, ("method", "loss", *(() if cells is None else ("cells",)), "above", "seconds"), rows)
+        rows.append([shown(entry.method), *numbers, f"{entry.seconds:.2f}"])
+    print_table(terminal, ("method", "loss", *(() if cells is None else ("cells",)), "above", "seconds"), rows)
     for entry in found.entries:
         if entry.refused is not None:
-            console.print(f"[bold]{entry.method}[/bold]: {escape(entry.refused)}", highlight=False)
+            terminal.print(f"[bold]{entry.method}[/bold]: {shown(entry.refused)}", highlight=False)
 
 
 def show_methods(methods: list[dict[str, str]]) -> None:
@@ -145,12 +145,12 @@ def show_methods(methods: list[dict[str, str]]) -> None:
     table = Table.grid(padding=(0, 2, 1, 0))
     for method in methods:
         lines = [f"{method['summary']} (guarantees {method['guarantees']})"]
-        lines += [f"[dim]{key}[/dim] {escape(method[key])}" for key in ("needs", "options", "paper") if method[key]]
+        lines += [f"[dim]{key}[/dim] {shown(method[key])}" for key in ("needs", "options", "paper") if method[key]]
         table.add_row(f"[bold]{method['name']}[/bold]", "\n".join(lines))
-    Console().print(table)
+    console().print(table)
 
 
-def _print_attributes(console: Console, measured: Measured, schema: Schema) -> None:
+def _print_attributes(terminal: Console, measured: Measured, schema: Schema) -> None:
     rows = []
     for sensitive in schema.sensitive:
         name = sensitive.column
@@ -158,7 +158,7 @@ def _print_attributes(console: Console, measured: Measured, schema: Schema) -> N
         diversity = measured.l[name]
         rows.append(
             [
-                escape(name),
+                shown(name),
                 sensitive.distance,
                 f"[{color}]{float(measured.t[name]):.4f}[/{color}]",
                 "" if sensitive.t is None else f"{float(sensitive.t):g}",
@@ -170,7 +170,7 @@ def _print_attributes(console: Console, measured: Measured, schema: Schema) -> N
     for joint in schema.joint:
         color = "green" if measured.t[joint.name] <= joint.t else "red"
         reached = f"[{color}]{float(measured.t[joint.name]):.4f}[/{color}]"
-        rows.append([escape(joint.name), "joint", reached, f"{float(joint.t):g}", "", "", ""])
+        rows.append([shown(joint.name), "joint", reached, f"{float(joint.t):g}", "", "", ""])
     headings = ("sensitive", "distance", "t", "asked", "distinct", "entropy", "frequency")
     caption = "distinct, entropy, frequency: l of the least diverse class"
-    print_table(console, headings, rows, n_words=2, caption=caption)
+    print_table(terminal, headings, rows, n_words=2, caption=caption)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rich import box
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from tclose.cli.fitted_tables import print_table
+from tclose.cli.terminal import console, shown
 from tclose.evaluation.choosing.best_methods import best_by_measure
 from tclose.evaluation.choosing.best_methods import verdict as verdict_of_comparison
 from tclose.evaluation.choosing.compare import Comparison
@@ -29,27 +28,27 @@ CAPTION = (
 
 def show_comparison(found: Comparison) -> None:
     """All runs, which method is best by each measure, and where the measures disagree."""
-    console = Console()
-    console.print(escape(verdict_of_comparison(found)), highlight=False)
+    terminal = console()
+    terminal.print(shown(verdict_of_comparison(found)), highlight=False)
     if found.done:
         rows = [
-            [escape(run.method) + ("*" if run in found.frontier else ""), *_numbers(run, f"{run.gains.rise:.0%}")]
+            [shown(run.method) + ("*" if run in found.frontier else ""), *_numbers(run, f"{run.gains.rise:.0%}")]
             for run in found.done
         ]
-        print_table(console, ("method", *HEADINGS), rows, n_keys=3, caption=f"{CAPTION}. *: on the frontier")
+        print_table(terminal, ("method", *HEADINGS), rows, n_keys=3, caption=f"{CAPTION}. *: on the frontier")
     if found.done and len({run.method for run in found.done}) > 1:
         for each in best_by_measure(found.done):
-            console.print(f"Best by [bold]{each.measure.name}[/bold]: {escape(each.told())}", highlight=False)
+            terminal.print(f"Best by [bold]{each.measure.name}[/bold]: {shown(each.told())}", highlight=False)
     for reason in dict.fromkeys(run.refused for run in found.runs if run.refused is not None):
         names = ", ".join(_name(run) for run in found.runs if run.refused == reason)
-        console.print(f"[bold]{escape(names)}[/bold]: {escape(reason)}", highlight=False)
+        terminal.print(f"[bold]{shown(names)}[/bold]: {shown(reason)}", highlight=False)
 
 
 def show_suggestion(found: Suggestion) -> None:
     """What the bounds choose, and both curves with their marks."""
-    console = Console()
-    console.print(f"[bold]{escape(title(found))}[/bold]", highlight=False)
-    console.print(escape(verdict_of_suggestion(found)), highlight=False)
+    terminal = console()
+    terminal.print(f"[bold]{shown(title(found))}[/bold]", highlight=False)
+    terminal.print(shown(verdict_of_suggestion(found)), highlight=False)
     names = {place: [name for name, at in found.marks.items() if at == place] for place in found.marks.values()}
     rows = [
         [t_of(run), f"{run.loss:.4f}", tenths(run.rise), *_numbers(run, "")[3:4], *_numbers(run, "")[5:],
@@ -57,25 +56,25 @@ def show_suggestion(found: Suggestion) -> None:
         for place, run in enumerate(found.runs)
     ]  # fmt: skip
     headings = ("t", "loss", "rise", "queries", "guess", "risk", "classes", "s", "mark")
-    print_table(console, headings, rows, n_words=0, caption=f"{CAPTION}; rise in percentage points")
-    console.print(escape(criterion(found)), highlight=False)
-    console.print("It is advice, not a proof.", highlight=False)
+    print_table(terminal, headings, rows, n_words=0, caption=f"{CAPTION}; rise in percentage points")
+    terminal.print(shown(criterion(found)), highlight=False)
+    terminal.print("It is advice, not a proof.", highlight=False)
 
 
 def show_utility(found: Utility) -> None:
     """Measures of one release, one a line."""
-    console = Console()
-    console.print(f"{found.rows:,} rows in {found.classes:,} classes; {found.suppressed_rows:,} left out or hidden.")
+    terminal = console()
+    terminal.print(f"{found.rows:,} rows in {found.classes:,} classes; {found.suppressed_rows:,} left out or hidden.")
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), show_header=False)
     for name, value in _measures(found):
         table.add_row(name, value)
-    console.print(table)
+    terminal.print(table)
 
 
 def _measures(found: Utility) -> Iterator[tuple[str, str]]:
     yield "loss", f"{found.loss:.4f}"
     for column, loss in found.loss_by_column.items():
-        yield f"  of {escape(column)}", f"{loss:.4f}"
+        yield f"  of {shown(column)}", f"{loss:.4f}"
     yield "summed loss (003)", f"{found.summed_loss:.4f}"
     yield "suppressed cells", f"{found.suppressed_cells:,}"
     yield "bits hidden", f"{found.entropy.share:.1%}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from html import escape
+from html import escape as escape_html
+
+from tclose.errors import printable
 
 LIGHT = "--tc-back:#fff;--tc-ink:#1f2328;--tc-soft:#59636e;--tc-line:#d5dae0;--tc-tint:#f4f6f8"
 DARK = "--tc-back:#12161c;--tc-ink:#e6e9ee;--tc-soft:#a3adb9;--tc-line:#3a424c;--tc-tint:#1c232c"
@@ -50,6 +52,11 @@ INLINE = """
 .tclose.note h1{font-size:1.1rem;margin:0}.tclose.note p{margin:.4rem 0}.tclose.note .tiles{margin:.7rem 0}
 .tclose.note .tile b{font-size:1.1rem}.tclose.note .tile{padding:.4rem .9rem}
 """
+
+
+def escape(words: str) -> str:
+    """Words as HTML; what is not printable, and what turns the direction of text, is shown as an escape."""
+    return escape_html(printable(words))
 
 
 @dataclass

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape as escape_xml
+from xml.sax.saxutils import quoteattr
+
+from tclose.errors import printable
 
 # By name: on light, on dark. The lines of a chart take `line0`, `line1`, ... in turn.
 COLOURS = {
@@ -27,6 +30,11 @@ COLOURS = {
 }
 TEXT_HEIGHT = 15.0
 SHAPES = ("dot", "square", "triangle", "diamond")
+
+
+def escape(words: str) -> str:
+    """Words within a picture; what is not printable is shown as an escape."""
+    return escape_xml(printable(words))
 
 
 def svg_style() -> str:
@@ -108,11 +116,12 @@ class Drawing:
 
         The style goes along everywhere: not all that print a page look for it outside of the picture.
         """
+        label = quoteattr(printable(title))
         titled = "" if inside else f"<title>{escape(title)}</title>"
         return "\n".join(
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}" '
-                f'width="{self.width:g}" height="{self.height:g}" role="img" class="tc" aria-label={quoteattr(title)}>',
+                f'width="{self.width:g}" height="{self.height:g}" role="img" class="tc" aria-label={label}>',
                 f"{titled}<style>{svg_style()}</style>",
                 f'<rect width="{self.width:g}" height="{self.height:g}" rx="6" class="f back"/>',
                 *self.parts,

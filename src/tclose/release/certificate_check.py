@@ -10,18 +10,21 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tclose.errors import TableError
+from tclose.errors import SchemaError, TableError
 from tclose.release.certificate import VERSION, Certificate, certificate_path, certify
+from tclose.release.formulas import ESCAPED
+from tclose.schema.guarding import read_small
 from tclose.schema.schema import Schema
 from tclose.table.source import Source, file_digest
 from tclose.verification.measure_release import Measured, exact_and_float
 from tclose.verification.published_loss import PublishedLoss, published_loss
 
-LONGEST, DEEPEST = 1 << 26, 100  # bytes and levels: no certificate comes near
+DEEPEST = 100  # levels: no certificate comes near
 WRITTEN = re.compile(r"\d{1,400}(/\d{1,400})?", re.ASCII)
 NEAR = 1e-9  # logarithms may differ in the last bits between machines
 ORDERS = ("random", "as in the input")
 OF_A_FILE = ("order", "file", "sha256")
+FORMULAS = "formulas"  # there only where they are escaped; whether they are is looked at before they are undone
 CLAIMED = {
     "method": "released values do not show what made them",
     "versions": "released values do not show what made them",
@@ -101,23 +104,17 @@ def read_certificate(given: CertificateLike) -> dict[str, Any]:
         if isinstance(given, Certificate | Mapping):
             text = json.dumps(dict(given.fields if isinstance(given, Certificate) else given), allow_nan=False)
         else:
-            text = _text_of(Path(given))
+            text = read_small(Path(given), "Certificate")
         fields = json.loads(text, object_pairs_hook=_each_once, parse_constant=_no_number)
     except NoCertificate:
         raise
-    except (OSError, ValueError, TypeError, RecursionError):
+    except (SchemaError, ValueError, TypeError, RecursionError):
         raise NoCertificate from None
     if not isinstance(fields, dict) or "certificate" not in fields or _is_deep(fields):
         raise NoCertificate
     if type(fields["certificate"]) is not int or not 1 <= fields["certificate"] <= VERSION:
         raise NoCertificate(f" of a version that is known here, which are 1 to {VERSION}")
     return fields
-
-
-def _text_of(path: Path) -> str:
-    if not path.is_file() or path.stat().st_size > LONGEST:
-        raise NoCertificate
-    return path.read_text(encoding="utf-8")
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -201,7 +198,7 @@ class _Compared:
         needed = {*expected, *(OF_A_FILE if self.path is not None else ())}
         if absent := [name for name in [*expected, *OF_A_FILE] if name in needed and name not in self.fields]:
             self.said.append(f"lacks {', '.join(absent)}.")
-        if more := [name for name in self.fields if name not in (*expected, *OF_A_FILE)]:
+        if more := [name for name in self.fields if name not in (*expected, *OF_A_FILE, FORMULAS)]:
             shown = ", ".join(ascii(name[:40]) for name in more[:5]) + (", ..." if len(more) > 5 else "")
             self.said.append(f"has what no certificate of this schema has: {shown}.")
 
@@ -249,6 +246,8 @@ class _Compared:
             self.unchecked["required"] = "it is stricter than the schema, and the table keeps it"
 
     def _check_file(self) -> None:
+        if self.fields.get(FORMULAS, ESCAPED) != ESCAPED:
+            self.wrong.append(FORMULAS)
         for name in OF_A_FILE:
             if name not in self.fields:
                 continue

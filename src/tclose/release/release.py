@@ -24,10 +24,11 @@ from tclose.release.certificate import Certificate, certificate_path, kept_words
 from tclose.release.column_types import ColumnTypes
 from tclose.release.earlier import warn_of_earlier
 from tclose.release.file_lock import TargetLocks
+from tclose.release.formulas import ESCAPED, check_suffix, escape_frame, note_formulas
 from tclose.release.record import Record
 from tclose.release.writing import check_written, write_frame
+from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema
-from tclose.table.guarding import guarded
 from tclose.table.source import file_digest, suffix_of
 from tclose.verification.measure_release import Measured
 
@@ -132,6 +133,7 @@ class Release:
         *,
         keep_order: bool = False,
         record: Path | str | None = None,
+        escape_formulas: bool = False,
         locks: TargetLocks | None = None,
     ) -> Written:
         """Write the release and, beside it, its certificate; read both back and verify.
@@ -148,6 +150,9 @@ class Release:
             Keep the order of the input, which may itself tell who is who.
         record
             Where to write the record, if anywhere.
+        escape_formulas
+            In CSV, write an apostrophe before texts that a spreadsheet would take for formulas; the certificate says
+            so, and `verify` undoes it.
         locks
             Locks of all these files, if the caller holds them already.
 
@@ -163,17 +168,22 @@ class Release:
         """
         path = Path(path)
         suffix = suffix_of(path)
+        if escape_formulas:
+            check_suffix(path, suffix)
         beside = certificate_path(path)
         targets = [path, *([] if record is None else [Path(record)]), beside]
         check_targets(targets)
         frame = self._frame if keep_order else self._shuffled
         frame = self._types.with_numbers(frame) if suffix == ".parquet" else frame
+        if suffix != ".parquet" and not escape_formulas:
+            note_formulas(frame)
         with locked(targets, locks), ExitStack() as stack:
             warn_of_earlier(self.record, targets[1:-1], stacklevel=3)
             made = [stack.enter_context(temporary_beside(each, suffix if each is path else "")) for each in targets]
-            seconds = self._write_verified(frame, made[0], suffix)
+            seconds = self._write_verified(frame, made[0], suffix, escape_formulas)
             order = "as in the input" if keep_order else "random"
-            fields = {**self.certificate.fields, "order": order, "file": path.name, "sha256": file_digest(made[0])}
+            told = {"order": order, **({"formulas": ESCAPED} if escape_formulas else {})}
+            fields = {**self.certificate.fields, **told, "file": path.name, "sha256": file_digest(made[0])}
             made[-1].write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             for file in (made[0], made[-1]):
                 open_to_others(file)
@@ -184,11 +194,12 @@ class Release:
         LOG.info("wrote %d rows as %s, read back and verified", len(frame), suffix)
         return Written(Certificate(fields), full)
 
-    def _write_verified(self, frame: pl.DataFrame, file: Path, suffix: str) -> dict[str, float]:
+    def _write_verified(self, frame: pl.DataFrame, file: Path, suffix: str, escaped: bool) -> dict[str, float]:
         """Write the file, read it back and verify it; the seconds that each took."""
+        shown = escape_frame(frame) if escaped else frame
         clock = [time.perf_counter()]
-        guarded(f"The release cannot be written as {suffix}", lambda: write_frame(frame, file, suffix, self.schema))
+        guarded(f"The release cannot be written as {suffix}", lambda: write_frame(shown, file, suffix, self.schema))
         clock.append(time.perf_counter())
-        check_written(frame, file, suffix, self.schema, self.measured)
+        check_written(frame, file, suffix, self.schema, self.measured, escaped)
         clock.append(time.perf_counter())
         return {"write": clock[1] - clock[0], "verify": clock[2] - clock[1]}

@@ -12,6 +12,7 @@ from typing import Any, cast
 import polars as pl
 
 from tclose.errors import TableError, VerificationError
+from tclose.release.formulas import escape_frame, undo_source
 from tclose.schema.schema import Schema
 from tclose.table.coded import as_enum, as_text
 from tclose.table.source import HashSink, Source, read
@@ -51,11 +52,14 @@ def write_frame(frame: pl.DataFrame, path: Path, suffix: str, schema: Schema) ->
     raise OSError(reason, os.strerror(reason), str(path))
 
 
-def check_written(frame: pl.DataFrame, path: Path, suffix: str, schema: Schema, measured: Measured) -> None:
-    """The file holds exactly what was to be released, and keeps its promise by itself."""
+def check_written(
+    frame: pl.DataFrame, path: Path, suffix: str, schema: Schema, measured: Measured, escaped: bool = False
+) -> None:
+    """The file holds exactly what was to be released, its formulas escaped or not, and keeps its promise by itself."""
     problem = "The written file does not hold what was to be released; nothing is left of it"
     try:
-        source = read(path, schema.delimiter)
+        source = read(path, schema.delimiter, made_here=True)
+        source = undo_source(source) if escaped else source
         written = pl.DataFrame(source.each(source.names, as_enum))
         found = check_release(Source.of(written), schema)
     except TableError:
@@ -64,7 +68,8 @@ def check_written(frame: pl.DataFrame, path: Path, suffix: str, schema: Schema, 
         same = written.schema == frame.schema and written.equals(frame)
     else:
         expected = HashSink()
-        _in_pieces(frame).sink_csv(cast(Any, expected), **_csv_options(frame, schema))
+        shown = escape_frame(frame) if escaped else frame
+        _in_pieces(shown).sink_csv(cast(Any, expected), **_csv_options(shown, schema))
         with gzip.open(path) if suffix == ".csv.gz" else path.open("rb") as file:
             same = hashlib.file_digest(cast(Any, file), "sha256").hexdigest() == expected.hash.hexdigest()
     if not same or found.as_dict() != measured.as_dict():

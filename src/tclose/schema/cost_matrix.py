@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import SchemaError
+from tclose.schema.guarding import guarded, read_small
 
 Costs = tuple[tuple[Fraction, ...], ...]
 LARGEST = 2**50  # of the common denominator: sums of entries then fit 64 bits
@@ -81,10 +82,9 @@ entry must be 1, so divide all by it.
     def read(cls, path: Path | str, source: str | None = None) -> CostMatrix:
         """Read a comma-separated file: first line and first column hold the values."""
         path = Path(path)
-        try:
-            lines = [line for line in csv.reader(io.StringIO(path.read_text("utf-8-sig"))) if line]
-        except (OSError, ValueError, csv.Error):
-            raise SchemaError(f"Matrix file '{path}' cannot be read as UTF-8 text.") from None
+        text = read_small(path, "Matrix file")
+        problem = f"Matrix file '{path.name}' is not readable as comma-separated text"
+        lines = guarded(problem, lambda: [line for line in csv.reader(io.StringIO(text)) if line], SchemaError)
         if len(lines) < 2 or [line[0] for line in lines[1:]] != lines[0][1:]:
             raise SchemaError(f"Matrix file '{path.name}': the first line and the first column must name the values.")
         try:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import SchemaError
+from tclose.schema.guarding import guarded, read_small
 
 Nested = Mapping[str, Any] | Sequence[str]
 
@@ -132,17 +133,14 @@ class Hierarchy:
     def read(cls, path: Path | str, source: str | None = None) -> Hierarchy:
         """Read a `leaf;parent;...;root` file, as ARX writes them (UTF-8, a byte order mark allowed)."""
         path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text, or its name is no name"
-            raise SchemaError(f"Hierarchy file '{path}' cannot be read: {reason}.") from None
-        try:
-            reader = csv.reader(io.StringIO(text), delimiter=";")
-            numbered = [(reader.line_num, labels) for labels in reader if labels]
-        except csv.Error as error:
-            raise SchemaError(f"Hierarchy file '{path}' is not readable: {error}.") from None
         name = f"Hierarchy file '{path.name}'"
+        reader = csv.reader(io.StringIO(read_small(path, "Hierarchy file")), delimiter=";")
+        numbered = guarded(
+            f"{name} is not readable: its quotes do not fit, or an entry is longer than {csv.field_size_limit():,} "
+            "characters",
+            lambda: [(reader.line_num, labels) for labels in reader if labels],
+            SchemaError,
+        )
         return cls.from_paths([p for _, p in numbered], source or str(path), name, [line for line, _ in numbered])
 
     @classmethod

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -61,7 +62,7 @@ class Schema:
     def __post_init__(self) -> None:
         problems = [*self._wrong_keys(), *self._wrong_roles(), *self._wrong_joints()]
         if problems:
-            raise SchemaError("\n".join(problems))
+            raise SchemaError(*problems)
 
     def _wrong_keys(self) -> Iterator[str]:
         if not is_whole(self.k) or self.k < 1:
@@ -104,9 +105,9 @@ class Schema:
         for column, role in self.roles:
             if column in roles and roles[column].removesuffix("s") != role and not is_pattern(column):
                 yield f"Column '{column}' is named under both {roles[column]} and roles. Give it one role."
-        made = [name for quasi in self.quasi for name in quasi.released if name != quasi.column]
-        for name in made:
-            if name in roles or made.count(name) > 1:
+        made = Counter(name for quasi in self.quasi for name in quasi.released if name != quasi.column)
+        for name, times in made.items():
+            if name in roles or times > 1:
                 yield f"publish = \"bounds\" would make a second column '{name}'. Rename one."
 
     def _wrong_joints(self) -> Iterator[str]:
@@ -155,12 +156,11 @@ class Schema:
         try:
             schema = cls(**arguments)
         except SchemaError as error:
-            problems += str(error).split("\n")
+            problems += map(str, error.args)
         if len(problems) == 1:
             raise SchemaError(f"Schema: {problems[0]}")
         if problems:
-            listed = "\n".join(f"- {problem}" for problem in problems)
-            raise SchemaError(f"The schema has several problems:\n{listed}")
+            raise SchemaError("The schema has several problems:", *(f"- {problem}" for problem in problems))
         return schema
 
     def as_dict(self, base: Path | str = ".") -> dict[str, Any]:

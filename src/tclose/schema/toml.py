@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -16,11 +17,13 @@ from tclose.errors import SchemaError
 from tclose.schema.builders import Builder, builder_as_dict, builder_from_dict, plain
 from tclose.schema.columns import Diversity, Joint, Quasi, Sensitive
 from tclose.schema.cost_matrix import CostMatrix
+from tclose.schema.guarding import guarded, read_small
 from tclose.schema.hierarchy import Hierarchy
 
 Column = TypeVar("Column", Quasi, Sensitive, Joint)
 Found = TypeVar("Found")
 LARGEST_EXPONENT = 30
+LONG_KEY = re.compile(r"""(?<![\w-])(?>(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}""")
 LISTS = ("missing_values", "identifiers", "keep")
 STAND_INS: dict[str, dict[str, Any]] = {"quasi": {"kind": "categorical"}, "sensitive": {"distance": "equal"}}
 TEXTS = ("recode", "missing", "unit", "delimiter", "encoding", "decimal")
@@ -28,16 +31,24 @@ TEXTS = ("recode", "missing", "unit", "delimiter", "encoding", "decimal")
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The keys of a TOML file, decimals as written."""
+    text = read_small(path, "Schema", pipes=True)
+    if long := LONG_KEY.search(text):  # which takes the parser time that grows with the square of its parts
+        line = text.count("\n", 0, long.start()) + 1
+        raise SchemaError(f"Schema '{path}' is nested too deeply: line {line} has a key of more than 64 parts.")
+    return guarded(f"Schema '{path}' is not valid TOML", lambda: _parsed(text, path), SchemaError)
+
+
+def _parsed(text: str, path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
-    except OSError as error:
-        raise SchemaError(f"Schema '{path}' cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise SchemaError(f"Schema '{path}' is not UTF-8 text.") from None
+        return tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
-        raise SchemaError(f"Schema '{path}' is not valid TOML: {error}.") from None
+        said = str(error)
     except RecursionError:
         raise SchemaError(f"Schema '{path}' is nested too deeply.") from None
+    # Up to where it begins to quote the text, and where that stands.
+    reason = re.split("['\"(]", said, maxsplit=1)[0].strip()
+    place = re.search(r"\((at [a-z0-9 ,]+)\)$", said)
+    raise SchemaError(f"Schema '{path}' is not valid TOML: {reason}{f' ({place[1]})' if place else ''}.")
 
 
 def parse(keys: Mapping[str, Any], base: Path, known: list[str]) -> tuple[dict[str, Any], list[str]]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tclose.errors import TableError
 from tclose.schema.cost_matrix import CostMatrix
+from tclose.schema.guarding import guarded
 from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
 from tclose.stream.envelope import pack, unpack
@@ -122,8 +123,12 @@ def unpack_state(data: bytes, schema: Schema) -> tuple[State, dict[str, Any]]:
         It is no checkpoint of this version, is damaged, or belongs to another schema.
     """
     told, parts = unpack(data)
-    if told["schema"] != schema_digest(schema):
+    if told.get("schema") != schema_digest(schema):
         raise TableError("The checkpoint was made with another schema. Give the same, or begin a new stream.")
+    return guarded("The checkpoint is damaged", lambda: _restored(told, parts), silent=True)
+
+
+def _restored(told: dict[str, Any], parts: dict[str, bytes]) -> tuple[State, dict[str, Any]]:
     frame = pl.read_ipc(io.BytesIO(parts["rows"]), use_pyarrow=False)
     columns = {name: CodedColumn.of(frame[name]) for name in frame.columns if name not in OUR}
     numbers, out, labels = (frame[name].to_numpy().copy() for name in OUR)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tclose.algorithms import Algorithm, find
 from tclose.algorithms.capable import check_capable
 from tclose.errors import SchemaError, TableError
+from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema
 from tclose.stream.checkpoint import Kept, State, pack_state, unpack_state
 from tclose.stream.ending import end
@@ -192,12 +193,15 @@ class Engine:
     def restore(cls, schema: Schema, data: bytes, method: Algorithm | None = None) -> Engine:
         """The engine as it was when the checkpoint was made; `method` is needed only if it is none of the registry."""
         state, settings = unpack_state(data, schema)
-        if method is None:
-            method = type(find(settings["method"]))(**settings["parameters"])
-        sizes = {name: settings[name] for name in ("window", "step", "seed", "budget")}
-        engine = cls(schema, method=method, **sizes)
+        engine = guarded("The checkpoint is damaged", lambda: cls._made(schema, settings, method))
         engine._state = state
         return engine
+
+    @classmethod
+    def _made(cls, schema: Schema, settings: dict[str, Any], method: Algorithm | None) -> Engine:
+        if method is None:
+            method = type(find(settings["method"]))(**settings["parameters"])
+        return cls(schema, method=method, **{name: settings[name] for name in ("window", "step", "seed", "budget")})
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tclose.errors import TableError
+from tclose.schema.guarding import guarded
 
 MAGIC = b"tclose stream 3\n"
 EARLIER = (b"tclose stream 1\n", b"tclose stream 2\n")
@@ -52,6 +53,10 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
             "The checkpoint is damaged. Put back a copy of it that is as it was written last; an older copy is "
             f"refused, as it does not know all that is out. {ANEW}"
         )
+    return guarded("The checkpoint is damaged", lambda: _opened(body))
+
+
+def _opened(body: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     start = 8 + int.from_bytes(body[:8], "big")
     head = json.loads(body[8:start])
     parts = {}

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from tclose.errors import TableError, ValuesError
 from tclose.schema.builders import plain
 from tclose.schema.decimals import SHORT, Decimals, TooManyDigits
+from tclose.schema.guarding import guarded
 from tclose.table.coded import CodedColumn
-from tclose.table.guarding import guarded
 from tclose.table.source import Source
 
 MOST_DIGITS = 15  # what every float holds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from tclose.errors import TableError
 from tclose.schema.schema import Schema
 from tclose.table.coded import CodedColumn
+from tclose.table.column_names import listed, numbered
 from tclose.table.reading import clean, code
 from tclose.table.source import Source
 
@@ -23,15 +23,19 @@ def check_columns(names: Sequence[str], schema: Schema) -> None:
         raise TableError(
             "The table has none of the columns the schema names. Is its first line a header, and is `delimiter` right?"
         )
-    unnamed = [name for name in names if name not in roles]
+    absent = [name for name in roles if name not in present]
+    unnamed = [place for place, name in enumerate(names) if name not in roles]
     if unnamed:
+        # Where most of what the schema names is absent, what stands for names may be a row: it is told by its place.
+        told = listed([names[place] for place in unnamed])
+        if 2 * len(absent) > len(roles):
+            told = f"{numbered(unnamed)} of the table; or its first line is no header"
         raise TableError(
-            f"{len(unnamed)} of the table's columns have no role in the schema: {_listed(unnamed)}. Name each as "
+            f"{len(unnamed)} of the table's columns have no role in the schema: {told}. Name each as "
             "[quasi.NAME] or [sensitive.NAME], or in `identifiers` (never released) or `keep` (released untouched)."
         )
-    absent = [name for name in roles if name not in present]
     if absent:
-        raise TableError(f"The schema names columns that the table does not have: {_listed(absent)}.")
+        raise TableError(f"The schema names columns that the table does not have: {listed(absent)}.")
 
 
 def select_rows(source: Source, schema: Schema) -> tuple[dict[str, CodedColumn], NDArray[np.int64]]:
@@ -47,11 +51,11 @@ def select_rows(source: Source, schema: Schema) -> tuple[dict[str, CodedColumn],
     }
     rows = np.arange(source.n_rows, dtype=np.int64)
     if missing and schema.missing in (None, "error"):
-        listed = _listed([f"{name} ({int(mask.sum())} rows)" for name, mask in missing.items()])
+        told = listed([f"{name} ({int(mask.sum())} rows)" for name, mask in missing.items()])
         if schema.missing == "error":
-            raise TableError(f'There are missing values, and the schema says missing = "error": {listed}.')
+            raise TableError(f'There are missing values, and the schema says missing = "error": {told}.')
         raise TableError(
-            f"There are missing values and the schema does not say what they mean: {listed}. Set missing = "
+            f"There are missing values and the schema does not say what they mean: {told}. Set missing = "
             '"category" (a value of its own), "drop" (leave those rows out) or "error".'
         )
     if missing and schema.missing == "drop":
@@ -75,8 +79,3 @@ def _check_unit(source: Source, rows: NDArray[np.int64], schema: Schema) -> None
             f"Column '{schema.unit}' is the unit, and its {distinct} units have {len(units)} rows: a class of k rows "
             "may then be fewer than k units. Keep one row a unit (such as the first), or join its rows into one."
         )
-
-
-def _listed(names: list[Any], most: int = 20) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

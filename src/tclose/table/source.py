@@ -18,8 +18,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import TableError
+from tclose.schema.guarding import guarded
+from tclose.table.column_names import check_names
 from tclose.table.csv_files import read_csv
-from tclose.table.guarding import check_names, guarded
+from tclose.table.parquet_files import read_parquet
 
 Result = TypeVar("Result")
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
@@ -125,14 +127,18 @@ def suffix_of(path: Path) -> str:
     raise TableError(f"'{path.name}': the format is told by the suffix, which must be one of {', '.join(SUFFIXES)}.")
 
 
-def read(table: Any, delimiter: str = ",", encoding: str = "utf-8") -> Source:
-    """Take in a path, a dataframe that narwhals knows, or anything with an Arrow stream."""
+def read(table: Any, delimiter: str = ",", encoding: str = "utf-8", *, made_here: bool = False) -> Source:
+    """Take in a path, a dataframe that narwhals knows, or anything with an Arrow stream.
+
+    `made_here` says of a path that this process wrote the file just now, so that it need not be tried in another.
+    """
     if isinstance(table, Source):
         return table
     if isinstance(table, str | Path):
-        return _read_file(Path(table), delimiter, encoding)
+        return _read_file(Path(table), delimiter, encoding, made_here)
     if isinstance(table, pl.LazyFrame):
-        table = table.collect()
+        lazy = table
+        table = guarded("The lazy frame cannot be collected", lambda: pl.DataFrame(lazy.collect()), silent=True)
     if isinstance(table, pl.DataFrame):
         return _checked(Source.of(table))
     return _checked(_from_other_library(table))
@@ -141,7 +147,7 @@ def read(table: Any, delimiter: str = ",", encoding: str = "utf-8") -> Source:
 def _from_other_library(table: Any) -> Source:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        source = guarded("The dataframe cannot be taken in", lambda: _converted(table))
+        source = guarded("The dataframe cannot be taken in", lambda: _converted(table), silent=True)
     if source is None:
         raise TableError(
             f"A {type(table).__name__} is not a table. Give a path, or a dataframe of pandas, polars, pyarrow "
@@ -251,7 +257,7 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _read_file(path: Path, delimiter: str, encoding: str) -> Source:
+def _read_file(path: Path, delimiter: str, encoding: str, made_here: bool) -> Source:
     suffix = suffix_of(path)
     try:
         found = path.is_file()
@@ -259,29 +265,9 @@ def _read_file(path: Path, delimiter: str, encoding: str) -> Source:
         found = False
     if not found:
         raise TableError(f"'{path}' is not a file.")
+    digest = partial(file_digest, path)
     if suffix == ".parquet":
-        return _checked(_read_parquet(path))
+        names, n_rows, column = read_parquet(path, made_here=made_here)
+        return _checked(Source(names, n_rows, column, _as_it_is, digest))
     frame, numbering = read_csv(path, delimiter, encoding, zipped=suffix == ".csv.gz")
-    return replace(Source.of(frame), digest=partial(file_digest, path), numbering=numbering, is_text=True)
-
-
-def _read_parquet(path: Path) -> Source:
-    problem = f"'{path.name}' is not a readable Parquet file"
-    before = _state(path)
-    table = guarded(problem, lambda: pl.scan_parquet(path, hive_partitioning=False, glob=False))
-    names = guarded(problem, lambda: tuple(table.collect_schema().names()))
-    n_rows = guarded(problem, lambda: int(table.select(pl.len()).collect().item()))
-
-    def column(name: str) -> pl.Series:
-        try:  # by its place: polars takes some names for patterns
-            return guarded(problem, lambda: table.select(pl.nth(names.index(name))).collect().to_series())
-        finally:
-            if _state(path) != before:
-                raise TableError(f"'{path.name}' was changed while it was read. Leave it alone, and start again.")
-
-    return Source(names, n_rows, column, _as_it_is, partial(file_digest, path))
-
-
-def _state(path: Path) -> tuple[int, int, int]:
-    found = path.stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return replace(Source.of(frame), digest=digest, numbering=numbering, is_text=True)

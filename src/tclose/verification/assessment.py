@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tclose.errors import TableError
 from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
+from tclose.table.column_names import listed
 from tclose.table.source import Source
 from tclose.verification.cell_meanings import missing_among
 from tclose.verification.class_diversity import Reached
@@ -137,10 +138,11 @@ def assess_source(source: Source, schema: Schema, show_values: bool = False) -> 
     )
     needed = (*columns, *(each.column for each in schema.sensitive))
     if absent := [name for name in needed if name not in present]:
-        raise TableError(f"The table has no column {', '.join(map(repr, absent))}, which the schema names.")
-    if unnamed := [name for name in source.names if name not in {*needed, *schema.columns}]:
+        raise TableError(f"The table has no column {listed(absent)}, which the schema names.")
+    known = {*needed, *schema.columns}
+    if unnamed := [name for name in source.names if name not in known]:
         raise TableError(
-            f"{len(unnamed)} of the table's columns have no role in the schema: {', '.join(map(repr, unnamed[:20]))}. "
+            f"{len(unnamed)} of the table's columns have no role in the schema: {listed(unnamed)}. "
             "Name each as [quasi.NAME] or [sensitive.NAME], or in `identifiers` or `keep`."
         )
     if not source.n_rows:
@@ -150,8 +152,8 @@ def assess_source(source: Source, schema: Schema, show_values: bool = False) -> 
     missing = {name: mask for name, mask in gone.items() if mask.any()}
     rows = np.arange(source.n_rows)
     if missing and schema.missing in (None, "error"):
-        listed = ", ".join(f"'{name}' ({int(mask.sum())} rows)" for name, mask in missing.items())
-        raise TableError(f'There are missing values in {listed}. Say what they mean: missing = "category" or "drop".')
+        told = listed([f"{name} ({int(mask.sum())} rows)" for name, mask in missing.items()])
+        raise TableError(f'There are missing values in {told}. Say what they mean: missing = "category" or "drop".')
     if missing and schema.missing == "drop":
         rows = np.flatnonzero(~np.logical_or.reduce(list(missing.values())))
         if not len(rows):

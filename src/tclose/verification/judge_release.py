@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tclose.errors import TableError, VerificationError
 from tclose.schema.columns import Quasi
 from tclose.schema.schema import Schema
+from tclose.table.column_names import numbered
 from tclose.table.source import Source
 from tclose.verification.class_diversity import Reached
 from tclose.verification.distinct_values import Factored
@@ -77,7 +78,8 @@ def judge(
     t of 'ill': the farthest class is at a distance of 1/4 = 0.25 from the table, and t is 1/5 = 0.2.
     """
     problems = list(_wrong_columns(source, schema))
-    absent = [name for name in _needed(schema) if name not in source.names]
+    present = set(source.names)
+    absent = [name for name in _needed(schema) if name not in present]
     if absent:
         return Judgement(0, {}, {}, problems)
     problems += _missing_cells(source, schema)
@@ -142,17 +144,23 @@ def _needed(schema: Schema) -> tuple[str, ...]:
 
 
 def _wrong_columns(source: Source, schema: Schema) -> Iterator[str]:
-    needed = _needed(schema)
-    for name in needed:
-        if name not in source.names:
+    needed, present, identifiers = set(_needed(schema)), set(source.names), set(schema.identifiers)
+    for name in _needed(schema):
+        if name not in present:
             yield f"Column '{name}' is part of the release and not in the table."
-    for name in source.names:
-        if name in schema.identifiers:
+    others = []
+    for place, name in enumerate(source.names):
+        if name in identifiers:
             yield f"Column '{name}' is an identifier and must not be released."
         elif name == schema.unit:
             yield f"Column '{name}' tells whose row it is and must not be released."
         elif name not in needed:
-            yield f"Column '{name}' is not part of the release."
+            others.append(place)
+    if others and 2 * len(needed & present) < len(needed):  # what stands for names may be a row
+        yield f"Of the table, {numbered(others)}: not part of the release, or the first line is no header."
+        return
+    for place in others:
+        yield f"Column '{source.names[place]}' is not part of the release."
 
 
 def _missing_cells(source: Source, schema: Schema) -> Iterator[str]:

@@ -24,9 +24,9 @@ from tclose.pages.page import Page
 from tclose.pipeline import verify
 from tclose.release.certificate import certificate_path
 from tclose.release.certificate_check import CertificateLike, read_certificate
+from tclose.release.formulas import read_released
 from tclose.schema.schema import Schema, SchemaLike
 from tclose.table.arguments import check_order
-from tclose.table.source import read
 from tclose.verification.measure_release import Measured
 from tclose.verification.published_loss import PublishedLoss, published_loss
 
@@ -70,10 +70,11 @@ def public_report_html(
     """
     check_order(df, schema, "public_report_html")
     schema = Schema.of(schema)
-    source = read(df, schema.delimiter)
     path = Path(df) if isinstance(df, str | Path) else None
     beside = certificate_path(path) if certificate is None and path is not None else certificate
-    verdict = verify(df if path is not None else source, schema, certificate=beside)
+    source = read_released(df, schema, certificate=beside)
+    verdict = verify(df, schema, certificate=beside)
+    schema = schema.resolve(source.names, released=True)
     if not verdict.holds:
         raise VerificationError(
             " ".join(["The table does not keep its promise, so no report is made.", *verdict.problems])

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tclose.errors import TableError
 from tclose.evaluation.utility.covered_spans import Point, TreeCovers, day_reader, line_covers, number_reader
+from tclose.release.formulas import read_released
 from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.axes import Axis, SpanAxis, TreeAxis
@@ -123,7 +124,7 @@ def read_release(
     ([[0, 2], [1, 3]], [2, 2])
     """
     source = read(original, schema.delimiter, schema.encoding)
-    other = read(released, schema.delimiter, schema.encoding)
+    other = read_released(released, schema, schema.encoding)
     schema = schema.resolve(source.names)
     columns, rows = select_rows(source, schema)
     table = encode_rows(source, columns, rows, schema)

@@ -16,6 +16,7 @@ from pathlib import Path
 from tclose.errors import TableError
 from tclose.release.atomic import PRIVATE, PUBLIC, write_whole
 from tclose.release.file_lock import TargetLocks
+from tclose.schema.guarding import guarded
 from tclose.stream.envelope import pack, unpack
 from tclose.stream.feeds.durable import Appended, OutputFolder
 from tclose.stream.feeds.output_marks import Mark, check_free, check_latest, check_owned, read_mark, write_mark
@@ -104,7 +105,7 @@ class FileOutputs:
             self._check_new()
             self._begin()
             return None
-        return self._restore(saved)
+        return guarded("The checkpoint is damaged", lambda: self._restore(saved))
 
     def _check_new(self) -> None:
         """Refuse to write to what is there already, or is another stream's."""

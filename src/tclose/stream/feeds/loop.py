@@ -9,6 +9,7 @@ from typing import Any
 
 from tclose.algorithms import Algorithm
 from tclose.errors import TableError
+from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema
 from tclose.stream.engine import Engine
 from tclose.stream.envelope import pack, unpack
@@ -166,7 +167,7 @@ class Session:
             self._pending.certificates.append(self._engine.certificate())
             self._commit()  # the seed, before anything is released
         else:
-            self._engine = self._restored(saved)
+            self._engine = guarded("The checkpoint is damaged", lambda: self._restored(saved))
         self._feed.begin(self._position, self._ending.pause)
 
     def _restored(self, saved: bytes) -> Engine:

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import TableError, VerificationError
+from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema
 from tclose.stream.check import Checker
 from tclose.stream.feeds.feed import Batch
@@ -203,7 +204,9 @@ def replay_files(
     assert certificates is not None
     letters = _lines(rejected) if rejected is not None else ()
     written = WrittenStream(_output(output, schema, format), _lines(certificates), _lines(ledger), letters, field)
-    order = () if checkpoint is None else files_read(checkpoint.read_bytes())
+    order: Sequence[str] = ()
+    if checkpoint is not None:
+        order = guarded("The checkpoint is damaged", lambda: files_read(checkpoint.read_bytes()))
     return replay(schema, window, (batch.rows for batch in _batches(source, schema, format, order)), written)
 
 
@@ -250,6 +253,6 @@ def _lines(path: Path, **options: Any) -> Iterator[dict[str, Any]]:
                 told = json.loads(line, **options)
                 if not isinstance(told, dict):
                     raise BrokenError
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise TableError(f"'{path.name}' has a line that is not a JSON object.") from None
             yield told
