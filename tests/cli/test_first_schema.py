@@ -249,6 +249,16 @@ def test_what_reading_found_is_written_down() -> None:
     assert "delimiter" not in tomllib.loads(text_of(people()))
 
 
+def test_what_may_name_a_person_and_repeats_is_said() -> None:
+    patients, codes = [f"N{row // 3}" for row in range(60)], [f"c{max(row, 1)}" for row in range(60)]
+    text = text_of(people().with_columns(patientId=pl.Series(patients), code=pl.Series(codes)))
+    assert tomllib.loads(text)["unit"] == "patientId"
+    assert "20 in 60 rows" in text
+    assert "code: nearly every row has a value of its own (59 distinct values in 60 rows)" in text
+    assert "N1" not in text
+    assert "unit" not in tomllib.loads(text_of(people()))
+
+
 # By the command
 
 

@@ -23,7 +23,7 @@ NEARLY_UNIQUE = 0.95
 ENOUGH = 20  # rows below which nothing is told from how many differ
 BINS = 5  # of an attribute with an order: the belief that must not rise is that a value is in such a fifth
 RISE = Fraction(1, 5)  # the largest rise of a belief that a proposal allows
-FEW_NAMES = 10  # distinct values below which a column called `phone` holds no telephone numbers
+FEW_NAMES = 10  # distinct values below which a column called `phone` or `patient` names nobody
 ROUND = (1, 2, 5)
 
 
@@ -163,7 +163,7 @@ def _numbered(evidence: Evidence) -> tuple[str, str] | None:
         return None
     if evidence.share_distinct >= NEARLY_UNIQUE and _is_identifying(evidence):
         return "identifier", f"nearly every row has a value of its own ({told})"
-    if persons and evidence.n_distinct > ENOUGH and (evidence.is_numbered or evidence.form in ("texts", "codes")):
+    if persons and evidence.n_distinct > FEW_NAMES and (evidence.is_numbered or evidence.form in ("texts", "codes")):
         return "unit", f"it tells whose row it is, and repeats ({told}), so a row is not a person"
     if evidence.is_numbered and evidence.n_distinct > 50 and not evidence.is_measure:
         return "identifier", f"a number for someone or something, which repeats ({told}); `unit` if it is a person's"
