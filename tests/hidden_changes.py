@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 import tclose
@@ -19,10 +20,14 @@ from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.release.certificate import certificate_path
-from tclose.table.encode import EncodedTable
+from tclose.release.recode import recode
+from tclose.table.coded import as_text
+from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.partition import Partition
+from tclose.table.row_selection import select_rows
+from tclose.table.source import read
 from tests.fuzz.cases import Case
-from tests.fuzz.forms import as_rows, make_form
+from tests.fuzz.forms import make_form
 from tests.fuzz.judged import quiet
 from tests.fuzz.meaning import Cell, label
 
@@ -65,6 +70,20 @@ def release_case(case: Case, form: str, folder: Path, method: Any, seed: int = 0
             return tclose.anonymize(table, schema, method=method, seed=seed, time=20, allow_single_class=True)
         except tclose.TcloseError:
             return None
+
+
+def forced_rows(case: Case, form: str, folder: Path, labels: NDArray[np.int64]) -> list[tuple[str, ...]] | None:
+    """What a reader would see of a case with these classes, without verifying anything; None where it is refused."""
+    schema = tclose.Schema.from_dict(case.schema)
+    try:
+        source = read(make_form(case, form, folder), schema.delimiter)
+        columns, rows = select_rows(source, schema)
+        if len(rows) != len(labels):
+            return None
+        table = encode_rows(source, columns, rows, schema)
+        return shown(recode(table, Partition.of(labels), source, columns, schema))
+    except tclose.TcloseError:
+        return None
 
 
 def loosened(case: Case) -> Case:
@@ -126,7 +145,12 @@ def beyond(one: Cell, draw: random.Random) -> Cell:
 
 def released_rows(release: tclose.Release) -> list[tuple[str, ...]]:
     """What a reader of the release sees, in the order of the input."""
-    return [tuple("" if cell is None else label(cell) for cell in row.values()) for row in as_rows(release.aligned())]
+    return shown(release._frame)
+
+
+def shown(frame: pl.DataFrame) -> list[tuple[str, ...]]:
+    """A frame as labels, whatever its types."""
+    return [tuple("" if cell is None else label(cell) for cell in row) for row in as_text(frame).iter_rows()]
 
 
 def published(release: tclose.Release, folder: Path, suffixes: tuple[str, ...] = SUFFIXES) -> dict[str, bytes]:

@@ -14,12 +14,19 @@ import tclose
 from tclose.algorithms import REGISTRY
 from tests.fuzz.cases import Case, make_case
 from tests.fuzz.judged import quiet
-from tests.hidden_changes import SUFFIXES, Forced, change_hidden, loosened, published, release_case, released_rows
+from tests.hidden_changes import (
+    SUFFIXES,
+    Forced,
+    change_hidden,
+    forced_rows,
+    loosened,
+    published,
+    release_case,
+    released_rows,
+)
 
-CHANGES = 12  # originals tried beside one
 
-
-def pairs_of(seed: int, folder: Path, counts: Counter[str], written: int) -> None:
+def pairs_of(seed: int, folder: Path, counts: Counter[str], written: int, changes: int = 12) -> None:
     """Force one partition on originals that differ in hidden values alone, and compare all that is published."""
     case, draw = make_case(seed), random.Random(seed)
     case = loosened(case) if draw.random() < 0.7 else case
@@ -27,18 +34,20 @@ def pairs_of(seed: int, folder: Path, counts: Counter[str], written: int) -> Non
     first = release_case(case, form, folder, "mondrian")
     if first is None:
         return
-    method = Forced(first.classes[first.classes >= 0])
+    labels = first.classes[first.classes >= 0]
+    method = Forced(labels)
     base = release_case(case, form, folder, method)
     assert base is not None
     rows = released_rows(base)
     told = {True: published(base, folder) if written else {}, False: published(base, folder, ())}
-    for number in range(CHANGES):
+    for number in range(changes):
         other = change_hidden(case, first.classes, draw)
-        if repr(other.columns) == repr(case.columns):
+        if repr(other.columns) == repr(case.columns) or forced_rows(other, form, folder, labels) != rows:
             continue
         beside = release_case(other, form, folder, method)
-        if beside is None or released_rows(beside) != rows:
+        if beside is None:  # such as a date that the verifier does not take for one
             continue
+        assert released_rows(beside) == rows
         suffixes = SUFFIXES if written else ()
         written = 0
         assert published(beside, folder, suffixes) == told[bool(suffixes)], (seed, number)
@@ -93,7 +102,7 @@ def test_five_thousand_pairs(part: int, tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     seed = 10_000 * part
     while counts["pairs"] < 1_000:
-        pairs_of(seed, tmp_path, counts, written=int(seed % 10 == 0))
+        pairs_of(seed, tmp_path, counts, written=int(seed % 10 == 0), changes=40)
         seed += 1
     assert counts["other losses"] > 10
     assert {name for name in EVERYTHING if counts[name]} == EVERYTHING
