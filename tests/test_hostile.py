@@ -24,6 +24,7 @@ import pytest
 from tclose.schema.schema import Schema
 from tclose.table.encode import encode
 from tclose.table.source import read
+from tests.seeds import one_in
 from tests.strategies import as_csv, people, promise, run
 
 SECRET = "SECRETCELL"
@@ -904,9 +905,9 @@ EXTREMES = [
 CASES = [*NAMES, *SHAPES, *FILES, *TYPES, *NUMBERS, *TEXTS, *MISSING, *HIERARCHIES, *SCHEMAS, *EXTREMES]
 
 
-def parametrize(cases: Sequence[Case]) -> pytest.MarkDecorator:
+def parametrize(cases: Sequence[Case], step: int = 1) -> pytest.MarkDecorator:
     """One test a case."""
-    return pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in cases])
+    return pytest.mark.parametrize("case", one_in(step, [pytest.param(case, id=case.name) for case in cases]))
 
 
 def contents(folder: Path) -> set[str]:
@@ -980,7 +981,7 @@ def test_there_are_many_cases_with_names_of_their_own() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
 
 
-@parametrize(CASES)
+@parametrize(CASES, 4)
 def test_anonymize(case: Case, tmp_path: Path) -> None:
     data, schema = case.put(tmp_path)
     expected = contents(tmp_path)
@@ -998,7 +999,7 @@ def test_anonymize(case: Case, tmp_path: Path) -> None:
         check_release(case, data, schema, output)
 
 
-@parametrize([*NAMES, *TYPES])
+@parametrize([*NAMES, *TYPES], 3)
 def test_init_names_every_column_or_the_one_it_cannot_take(case: Case, tmp_path: Path) -> None:
     data, _ = case.put(tmp_path)
     ended = run("init", data)
@@ -1013,7 +1014,7 @@ def test_init_names_every_column_or_the_one_it_cannot_take(case: Case, tmp_path:
     assert case.code != DONE or named >= {*case.columns}
 
 
-@parametrize([case for case in (*MISSING, *EXTREMES) if "unit" not in case.name])
+@parametrize([case for case in (*MISSING, *EXTREMES) if "unit" not in case.name], 3)
 def test_assess_measures_even_what_cannot_be_met(case: Case, tmp_path: Path) -> None:
     data, schema = case.put(tmp_path)
     ended = run("assess", data, "-s", schema)
@@ -1029,7 +1030,7 @@ PROCESSES = [
 ]  # fmt: skip
 
 
-@parametrize(PROCESSES)
+@parametrize(PROCESSES, 4)
 def test_a_process_of_its_own_ends_the_same_way(case: Case, tmp_path: Path) -> None:
     data, schema = case.put(tmp_path)
     before = contents(tmp_path)

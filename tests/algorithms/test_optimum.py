@@ -409,6 +409,7 @@ def test_the_oracle_solves_the_hard_instances(made: Instance) -> None:
     assert optimum_by_subsets(Problem.of(made.frame, made.schema)) == made.optimum
 
 
+@pytest.mark.slow
 @HARD
 @pytest.mark.parametrize("name", ["exact", "milp"])
 def test_optimal_methods_solve_the_hard_instances(name: str, made: Instance) -> None:

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from itertools import starmap
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from tclose.schema.schema import Schema
 from tclose.table.coded import as_text
 from tclose.table.source import file_digest
 from tclose.verification.judge_release import check_release
+from tests.seeds import one_in
 from tests.strategies import as_csv, people, promise, run
 
 FORK = multiprocessing.get_context("forkserver")  # a child in milliseconds, without the threads of this process
@@ -142,7 +144,7 @@ STEPS = [
 
 @pytest.mark.parametrize("killed", [False, True], ids=["raises", "killed"])
 @pytest.mark.parametrize("existing", [False, True], ids=["fresh", "existing"])
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", one_in(3, STEPS))
 def test_a_step_that_fails_leaves_all_or_what_was_there(
     step: tuple[Any, str, int], existing: bool, killed: bool, release: Release, target: Path, tmp_path: Path
 ) -> None:
@@ -421,7 +423,10 @@ def on_a_full_disk(arguments: list[str], target: Path, limit: int) -> tuple[int,
     return code, err
 
 
-@pytest.mark.parametrize(("limit", "suffix"), [(0, ".csv"), (20_000, ".csv"), (1_000, ".csv.gz"), (1_000, ".parquet")])
+@pytest.mark.parametrize(
+    ("limit", "suffix"),
+    one_in(4, starmap(pytest.param, [(0, ".csv"), (20_000, ".csv"), (1_000, ".csv.gz"), (1_000, ".parquet")])),
+)
 def test_a_full_disk_leaves_what_was_there(
     limit: int, suffix: str, arguments: list[str], target: Path, tmp_path: Path
 ) -> None:
