@@ -84,7 +84,7 @@ def judge(
         return Judgement(0, {}, {}, problems)
     problems += _missing_cells(source, schema)
     try:
-        found = measure(source, schema)
+        found = measure(source, schema, keep_classes=original is not None)
     except TableError as error:
         smallest = group_rows(source, schema.released_quasi).smallest
         return Judgement(smallest, {}, {}, [*problems, str(error)])
