@@ -8,6 +8,7 @@ and appends what it holds again.
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -223,7 +224,8 @@ class FileFeed:
     def _put(self, parts: dict[str, bytes]) -> None:
         """Give to others what is not appended to a file."""
         if "rejected" not in self._files:  # a row is never dropped without a word
-            sys.stderr.write(parts.get("rejected", b"").decode())
+            letters = parts.get("rejected", b"").split(b"\n")
+            sys.stderr.write("".join(f"{json.dumps(json.loads(each))}\n" for each in letters if each))  # in ASCII
         if "output" not in parts:
             return
         if self._targets.output is None:
