@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import tomllib
 import unicodedata
@@ -130,3 +131,16 @@ def test_a_frame_of_such_names_is_refused_or_released_the_same_way() -> None:
     with pytest.raises(TableError) as caught:
         tclose.assess(frame, {"quasi": {NASTY["bidi"]: {"kind": "numeric"}, NASTY["c1"]: {"kind": "numeric"}}})
     assert is_seen(str(caught.value))
+
+
+def test_rejected_rows_of_a_stream_on_the_terminal(tmp_path: Path) -> None:
+    name = NASTY["bidi"] + NASTY["c1"]
+    rows = [{name: "none", "disease": "flu"}, *({name: row, "disease": "flu"} for row in range(8))]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (tmp_path / "schema.toml").write_text(promise({name: {"kind": "numeric"}}), encoding="utf-8")
+    program = "from tclose.cli.main import main; main()"
+    options = ["stream", "-s", "schema.toml", "--window", "4", "--step", "2", "-i", "in.jsonl"]
+    ended = subprocess.run([sys.executable, "-c", program, *options], cwd=tmp_path, capture_output=True)
+    (letter,) = [line for line in ended.stderr.decode().split("\n") if line.startswith("{")]
+    assert json.loads(letter)["column"] == name
+    assert is_seen(ended.stderr.decode())

@@ -193,3 +193,11 @@ def test_what_is_wrong_with_toml_is_told_by_its_place(text: str, tmp_path: Path)
         tclose.Schema.load(tmp_path / "s.toml")
     assert SECRET not in str(caught.value)
     assert caught.value.__context__ is None
+
+
+def test_a_schema_with_very_many_problems_names_the_first(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError) as caught:
+        tclose.Schema.from_dict({f"colour{place}": 1 for place in range(5_000)})
+    lines = str(caught.value).split("\n")
+    assert len(lines) == 52
+    assert lines[-1].endswith("more.")

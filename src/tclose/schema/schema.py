@@ -24,6 +24,7 @@ from tclose.schema.toml import column_as_dict, parse, read_toml
 SchemaLike: TypeAlias = Union["Schema", Mapping[str, Any], str, Path]
 RECODINGS = ("generalize", "suppress")
 POLICIES = ("category", "drop", "error")
+MOST_TOLD = 50  # problems of a schema
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,9 @@ class Schema:
         if len(problems) == 1:
             raise SchemaError(f"Schema: {problems[0]}")
         if problems:
-            raise SchemaError("The schema has several problems:", *(f"- {problem}" for problem in problems))
+            more = [f"- and {len(problems) - MOST_TOLD} more."] if len(problems) > MOST_TOLD else []
+            told = (f"- {problem}" for problem in problems[:MOST_TOLD])
+            raise SchemaError("The schema has several problems:", *told, *more)
         return schema
 
     def as_dict(self, base: Path | str = ".") -> dict[str, Any]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tclose.errors import TableError, VerificationError
 from tclose.schema.columns import Quasi
 from tclose.schema.schema import Schema
-from tclose.table.column_names import numbered
+from tclose.table.column_names import MOST_SHOWN, numbered
 from tclose.table.source import Source
 from tclose.verification.class_diversity import Reached
 from tclose.verification.distinct_values import Factored
@@ -159,8 +159,10 @@ def _wrong_columns(source: Source, schema: Schema) -> Iterator[str]:
     if others and 2 * len(needed & present) < len(needed):  # what stands for names may be a row
         yield f"Of the table, {numbered(others)}: not part of the release, or the first line is no header."
         return
-    for place in others:
+    for place in others[:MOST_SHOWN]:
         yield f"Column '{source.names[place]}' is not part of the release."
+    if len(others) > MOST_SHOWN:
+        yield f"{len(others) - MOST_SHOWN} more columns are not part of the release."
 
 
 def _missing_cells(source: Source, schema: Schema) -> Iterator[str]:

@@ -9,6 +9,7 @@ written in between: whatever was appended, an older checkpoint is known to be on
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -203,7 +204,8 @@ class FileOutputs:
         for name, file in self._files.items():
             file.append(parts.get(name, b""))
         if not self.wants("rejected"):  # a row is never dropped without a word
-            sys.stderr.write(parts.get("rejected", b"").decode())
+            letters = parts.get("rejected", b"").split(b"\n")
+            sys.stderr.write("".join(f"{json.dumps(json.loads(each))}\n" for each in letters if each))  # in ASCII
         if self._folder is not None:
             self._folder.put(parts.get("output", b""))
         elif not self.wants("output") and releases:
