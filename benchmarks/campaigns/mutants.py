@@ -193,5 +193,5 @@ def _counts(mutants: list[Mutant], judged: list[tuple[str, str]], seed: int, n_p
         "cases": len(corpus()),
         "counts": dict(sorted(Counter(what for what, _ in judged).items())),
         "not_caught": listed,
-        "findings": listed.get("survived", []),
+        "findings": [told for what, some in listed.items() if what.startswith("survived") for told in some],
     }
