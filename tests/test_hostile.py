@@ -972,8 +972,10 @@ def test_a_first_schema_of_a_wide_table_names_all_of_its_columns(tmp_path: Path)
     data.write_bytes(wide(5_000))
     started = time.process_time()
     ended = run("init", data)
-    assert time.process_time() - started < 8  # 2.4 ms a column before, and now for the first 500 alone
-    assert len(tomllib.loads(ended.out)["undecided"]) == 5_000
+    assert time.process_time() - started < 15  # about a millisecond a column
+    about = tomllib.loads(ended.out)["undecided"]
+    assert set(about) == {"age", "disease", "c*"}
+    assert about["c*"]["about"].startswith("4,998 columns")
 
 
 def test_there_are_many_cases_with_names_of_their_own() -> None:

@@ -29,7 +29,14 @@ PUBLIC = {  # DESIGN, *Public interface*, and what the pages add to it
     ],
     "class": [
         *("Attacks", "Comparison", "Hierarchy", "Release", "Schema", "Suggestion", "Verdict"),
-        *("BusyError", "EarlierReleaseWarning", "HighLossWarning", "InferredSchemaWarning", "InfeasibleError"),
+        *(
+            "BusyError",
+            "EarlierReleaseWarning",
+            "FormulaWarning",
+            "HighLossWarning",
+            "InferredSchemaWarning",
+            "InfeasibleError",
+        ),
         *("LockError", "MeasureError", "MissingExtraError", "RepeatedIdentifierWarning"),
         *("SchemaError", "SizeError", "TableError", "TcloseError", "VerificationError"),
     ],

@@ -125,6 +125,7 @@ def test_what_flags_say_is_not_asked(ask: Ask) -> None:
     assert tomllib.loads(out)["keep"] == ["ward"]
 
 
+@pytest.mark.filterwarnings("ignore::tclose.errors.RepeatedIdentifierWarning")
 def test_hierarchies_are_offered_where_there_is_a_place_for_them(ask: Ask) -> None:
     flags = ("--quasi", "age,ward", "--sensitive", "diagnosis", "--identifiers", "lab_*,email,cp", "-o", "schema.toml")
     code, _, err = ask("", "", "", "y", "", flags=flags)

@@ -17,6 +17,7 @@ from tclose.verification.released_classes import Grouping
 
 MOST_READ = 1_000_000  # rows of an identifier: enough to see that it repeats
 MOST_NAMED = 10
+MOST_EACH = 20  # rows of one value, on average: of a column with fewer values nobody says that it names persons
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,9 @@ def _firsts(column: pl.Series) -> pl.Series:
 
 
 def repeated_identifiers(source: Source, schema: Schema) -> str | None:
-    """A sentence on identifiers with fewer distinct values than rows, where no unit is named; None if there are none.
+    """A sentence on identifiers whose values repeat, where no unit is named; None if there are none.
+
+    A column whose values stand in more than 20 rows each, on average, names groups and no persons.
 
     Examples
     --------
@@ -119,6 +122,6 @@ def _distinct_of(source: Source, schema: Schema, name: str) -> tuple[int, str]:
         return 0, ""
     kept = ~missing_among(found.values, schema.missing_values, measured=False, mark=schema.decimal)
     distinct, rows = int(kept.sum()), int(found.counts[kept].sum())
-    if distinct == rows:
+    if distinct == rows or distinct * MOST_EACH < rows:
         return distinct, ""
     return distinct, f"the first {rows:,} rows" if source.n_rows > MOST_READ else f"{rows:,} rows"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import tomli_w
 
-from tclose.errors import SchemaError
+from tclose.errors import SchemaError, printable
 from tclose.schema.name_patterns import is_pattern, matches
 from tclose.schema.schema import Schema
 from tclose.table.proposing.first_hierarchies import built, file_name, grouped
@@ -52,7 +52,9 @@ def write_proposal(proposal: TableProposal, choices: RoleChoices) -> WrittenProp
     """
     check_roles(proposal, choices)
     for with_patterns in (True, False):
-        written = _Writer(proposal, choices, with_patterns).written()
+        made = _Writer(proposal, choices, with_patterns).written()
+        # Outside of comments, what is not printable stands in quotes, where TOML reads the escape.
+        written = replace(made, text="\n".join(map(printable, made.text.split("\n"))))
         if _says_what_was_chosen(written, proposal, choices):
             return written
     raise SchemaError("The columns' names cannot be written as a schema. Rename those with a * in them.")
