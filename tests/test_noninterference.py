@@ -129,7 +129,6 @@ def drawn_table(draw: random.Random) -> list[tuple[int | None, str, int]]:
     ]
 
 
-@pytest.mark.filterwarnings("ignore::tclose.errors.RepeatedIdentifierWarning")
 @pytest.mark.parametrize("method", list(REGISTRY))
 def test_real_methods_publish_the_same_of_originals_with_the_same_release(method: str, tmp_path: Path) -> None:
     """Neighbours of a table are released by the same method; wherever the rows agree, the bytes do."""

@@ -32,12 +32,13 @@ class Verdict:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """A warning is an error, but for that of a high loss, and what compiling other packages says."""
+    """A warning is an error, but for those about what was asked, and what compiling other packages says."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", SyntaxWarning)
         warnings.filterwarnings("ignore", "invalid escape sequence", DeprecationWarning)
-        warnings.simplefilter("ignore", tclose.HighLossWarning)
+        for expected in (tclose.HighLossWarning, tclose.RepeatedIdentifierWarning, tclose.FormulaWarning):
+            warnings.simplefilter("ignore", expected)
         yield
 
 
