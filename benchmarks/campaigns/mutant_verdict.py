@@ -18,13 +18,14 @@ from tests.fuzz.meaning import NoMeaning, Rows
 from tests.fuzz.oracle import groups, judge, released_columns, remaining
 from tests.fuzz.truth import lies
 from tests.oracles.optimal_partition import Problem
+from tests.oracles.published_loss import published_loss as published
 
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """What is wrong, and whether it is the loss alone."""
+    """What is wrong, and whether it is the exact loss alone, which only whoever releases is told."""
 
     name: str
     what: str
@@ -64,6 +65,9 @@ def wrong_with(case: Case, folder: Path, name: str) -> Wrong | None:
     reached = certificate["reached"]
     told = differences(truth, reached["k"], as_fractions(reached), reached["l"])
     told += [f"{key} {certificate[key]}" for key in ("rows", "classes") if certificate[key] != getattr(truth, key)]
+    by_column = {each: None if loss is None else float(loss) for each, loss in published(rows, case.schema).items()}
+    if certificate["loss"]["columns"] != by_column:
+        told.append(f"loss {certificate['loss']['columns']}")
     if told:
         return Wrong(name, f"certificate: {'; '.join(told)}")
     loss = json.loads((folder / f"{name}.told.json").read_text(encoding="utf-8"))["loss"]

@@ -144,7 +144,7 @@ def judge(mutant: Mutant, names: list[str], right: Path, pool: MutantPool) -> tu
         wrong = [problem for name in changed if (problem := wrong_with(cases[name], folder, name))]
         if wrong:
             only_loss = all(problem.is_loss for problem in wrong)
-            return "survived, the loss it tells" if only_loss else "survived", "; ".join(map(str, wrong[:3]))
+            return "wrong in the record alone" if only_loss else "survived", "; ".join(map(str, wrong[:3]))
         refused = {outcomes[name] for name in changed if outcomes[name] != "released"}
         if refused & {*CHECKED}:
             return "caught: verified", ""
