@@ -93,16 +93,18 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["__version__", *_HOME, *_MODULES]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"tclose.{name}")
-    if name in _HOME:
-        return getattr(import_module(f"tclose.{_HOME[name]}"), name)
-    if name[:1].isupper():  # the class of a method: `tclose.Tight`
-        registry = import_module("tclose.algorithms").REGISTRY
-        if name in registry.kinds:
-            return registry.kinds[name]()
-    raise AttributeError(f"module 'tclose' has no attribute '{name}'")
+if not TYPE_CHECKING:  # so that a type checker sees a name that is not there
+
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return import_module(f"tclose.{name}")
+        if name in _HOME:
+            return getattr(import_module(f"tclose.{_HOME[name]}"), name)
+        if name[:1].isupper():  # the class of a method: `tclose.Tight`
+            registry = import_module("tclose.algorithms").REGISTRY
+            if name in registry.kinds:
+                return registry.kinds[name]()
+        raise AttributeError(f"module 'tclose' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

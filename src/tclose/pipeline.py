@@ -168,9 +168,10 @@ def anonymize(
         )
     certificate = certify(schema, measured, published, algorithm.name, parameters)
     record = replace(record, notes=partition.notes, loss=loss, facts=partition.facts)
-    held = held_classes(table, requirement, measured.grouping.labels)
-    losses = losses_by_column(table, partition.labels, spans)
-    binding = find_binding(schema, measured.grouping.sizes, distances, held, losses)
+    with _stage("binding", seconds, tell):
+        held = held_classes(table, requirement, measured.grouping.labels)
+        losses = losses_by_column(table, partition.labels, spans)
+        binding = find_binding(schema, measured.grouping.sizes, distances, held, losses)
     return Release(
         schema, certificate, record, loss, measured, frame, table.rows, source.restore, ColumnTypes.of(source, schema)
     ).with_binding(binding)
@@ -304,7 +305,7 @@ def _check_agreement(measured: Measured, table: EncodedTable, schema: Schema) ->
 def _check_numbers(seed: object, time: object) -> None:
     if seed is not None and not (isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0):
         raise SchemaError("seed must be a whole number from 0 up, or None.")
-    if time is not None and not (isinstance(time, int | float) and time >= 0):
+    if time is not None and not (isinstance(time, int | float | np.number) and time >= 0):
         raise SchemaError("time must be a number of seconds from 0 up, or None.")
 
 

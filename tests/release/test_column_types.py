@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import tclose
@@ -150,3 +151,25 @@ def test_a_decimal_comma_is_one_in_parquet_too(tmp_path: Path) -> None:
                               "sensitive": {"pay": {"distance": "numeric", "t": 1}}}  # fmt: skip
     tclose.anonymize(tmp_path / "table.csv", schema).write(tmp_path / "release.parquet", keep_order=True)
     assert pl.read_parquet(tmp_path / "release.parquet")["pay"].to_list() == [10.5, 2.0]
+
+
+@pytest.mark.parametrize("form", ["nullable", "arrow"])
+def test_nullable_and_arrow_types_of_pandas_stay(form: str) -> None:
+    columns: dict[str, list[Any]] = {
+        "i": [1] * 8 + [2] * 8,
+        "b": [True] * 8 + [False] * 8,
+        "f": [1.5] * 8 + [2.25] * 8,
+        "c": ["x"] * 8 + ["y"] * 8,
+        "s": [1, 2] * 8,
+    }
+    made = pa.table(columns)
+    made = made.set_column(3, "c", made["c"].dictionary_encode())
+    frame = made.to_pandas(types_mapper=pd.ArrowDtype) if form == "arrow" else made.to_pandas().convert_dtypes()
+    keys = {
+        "k": 3,
+        "quasi": {name: {"kind": "numeric" if name in "if" else "categorical"} for name in "ibfc"},
+        "sensitive": {"s": {"distance": "ordered", "t": 1}},
+    }
+    released = tclose.anonymize(frame, keys, method="mondrian", seed=1).table
+    assert str(released["c"].dtype) == "category"
+    assert {name: released[name].dtype for name in "ibfs"} == {name: frame[name].dtype for name in "ibfs"}

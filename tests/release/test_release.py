@@ -233,7 +233,7 @@ def test_the_record(release: Release, tmp_path: Path) -> None:
     assert told["seed"] == SEED
     assert told["input_sha256"] == hashlib.sha256((tmp_path / "people.csv").read_bytes()).hexdigest()
     assert (told["input_rows"], told["dropped_rows"]) == (ROWS, 10)
-    assert set(told["seconds"]) == {"compile", "read", "encode", "partition", "recode", "verify", "write"}
+    assert set(told["seconds"]) == {"compile", "read", "encode", "partition", "recode", "verify", "binding", "write"}
     assert all(spent >= 0 for spent in told["seconds"].values())
 
 

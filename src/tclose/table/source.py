@@ -54,9 +54,9 @@ class Categories(NamedTuple):
     def in_pandas(cls, table: Any) -> tuple[Categories, ...]:
         """As pandas has them, whose order polars does not take over."""
         return tuple(
-            cls(name, tuple(map(str, kind.categories)) if kind.ordered else None)
+            cls(name, tuple(map(str, kind.categories)) if getattr(kind, "ordered", False) else None)
             for name, kind in table.dtypes.items()
-            if hasattr(kind, "categories")
+            if hasattr(kind, "categories") or str(kind).startswith("dictionary<")
         )
 
 
@@ -167,8 +167,11 @@ def _converted(table: Any) -> Source | None:
     if isinstance(wrapped, nw.DataFrame):
         library = wrapped.implementation
         check_names(wrapped.columns)
-        source = Source.of(_all_columns(wrapped), _ToLibrary(str(library.value)))
-        return replace(source, categorical=Categories.in_pandas(table)) if library.is_pandas() else source
+        frame = _all_columns(wrapped)
+        if not library.is_pandas():
+            return Source.of(frame, _ToLibrary(str(library.value)))
+        source = Source.of(frame, _ToLibrary("pandas", _own_types(table, frame)))
+        return replace(source, categorical=Categories.in_pandas(table))
     if hasattr(table, "__arrow_c_stream__"):
         arrow = type(table).__module__.startswith("pyarrow")
         return Source.of(pl.DataFrame(table), pl.DataFrame.to_arrow if arrow else None)
@@ -197,15 +200,42 @@ def _checked(source: Source) -> Source:
 
 @dataclass(frozen=True)
 class _ToLibrary:
-    """Turns a polars frame into a dataframe of the library of this name; it can be pickled."""
+    """Turns a polars frame into a dataframe of the library of this name; it can be pickled.
+
+    Attributes
+    ----------
+    library
+        Its name.
+    types
+        Of pandas: the columns whose type numpy does not have, with the type polars read them as.
+    """
 
     library: str
+    types: tuple[tuple[str, Any, pl.DataType], ...] = ()
 
     def __call__(self, frame: pl.DataFrame) -> Any:
         import narwhals as nw
 
         native = nw.from_arrow(frame, backend=cast(Any, self.library)).to_native()
-        return _with_nullable_types(native, frame) if self.library == "pandas" else native
+        if self.library != "pandas":
+            return native
+        native = _with_nullable_types(native, frame)
+        for name, kind, read_as in self.types:
+            if frame.schema.get(name) == read_as:  # as it was: nothing is generalized
+                with contextlib.suppress(TypeError, ValueError, NotImplementedError):
+                    native[name] = native[name].astype(kind)
+        return native
+
+
+def _own_types(table: Any, frame: pl.DataFrame) -> tuple[tuple[str, Any, pl.DataType], ...]:
+    """The columns of a pandas frame with nullable or Arrow types, which a round trip would change; no categories."""
+    from pandas.api.types import is_extension_array_dtype
+
+    return tuple(
+        (str(name), kind, frame.schema[str(name)])
+        for name, kind in table.dtypes.items()
+        if is_extension_array_dtype(kind) and str(name) in frame.schema and not hasattr(kind, "categories")
+    )
 
 
 def _with_nullable_types(native: Any, frame: pl.DataFrame) -> Any:
