@@ -126,9 +126,9 @@ def add_promise(page: Page, schema: Schema, measured: Measured, certificate: Map
     page.table(ASKED, promise_rows(certificate), words=True)
     changes = changes_of(schema, measured)
     if changes:
-        page.text("The share of a single value in a class, beside its share in the table:")
-        header = ("", "largest rise", "largest fall")
-        page.table(header, [(name, _points(rise), _points(fall)) for name, (rise, fall) in changes.items()])
+        page.text("The share of a single value in a class, beside its share in the table, in points of percent:")
+        header = ("", "largest rise", "table → class", "largest fall", "table → class")
+        page.table(header, [(name, *_points(rise), *_points(fall)) for name, (rise, fall) in changes.items()])
     page.text(" ".join(decided(schema)), "soft")
     method = certificate["method"]
     options = ", ".join(f"{name} = {value}" for name, value in method["parameters"].items())
@@ -144,8 +144,9 @@ def add_promise(page: Page, schema: Schema, measured: Measured, certificate: Map
         page.text(f"Kept as they are: {quoted(schema.keep)}. {_sentence(certificate['keep'])}", "soft")
 
 
-def _points(change: ShareChange) -> str:
-    return f"{change.points:+.1f} points, {_moved(change)}"
+def _points(change: ShareChange) -> tuple[str, str]:
+    shares = f"{share_words(float(change.table))} → {share_words(float(change.in_class))}"
+    return f"{change.points:+.1f}", shares
 
 
 def decided(schema: Schema) -> Iterator[str]:
