@@ -127,7 +127,7 @@ def change_type(case: Case, classes: NDArray[np.int64], draw: random.Random) -> 
     places = [
         place
         for place, column in enumerate(case.columns)
-        if column.type == "int" and column.name in quasi and all(abs(cell or 0) < 2**40 for cell in column.cells)  # type: ignore[arg-type]
+        if column.name in quasi and column.type == "int" and all(_is_short(cell) for cell in column.cells)
     ]
     if not places:
         return case
@@ -142,6 +142,10 @@ def change_type(case: Case, classes: NDArray[np.int64], draw: random.Random) -> 
     columns = list(case.columns)
     columns[place] = replace(column, type=kind, cells=tuple(cells))
     return replace(case, columns=tuple(columns))
+
+
+def _is_short(cell: Cell) -> bool:
+    return cell is None or (isinstance(cell, int) and abs(cell) < 2**40)
 
 
 def between(one: Cell, two: Cell) -> Cell:

@@ -163,7 +163,7 @@ def test_what_is_no_text_is_escaped_by_what_is_written_of_it(tmp_path: Path, dec
     frame = pl.DataFrame(
         {"age": [1, 1, 1, 1], "ill": list("abab"), "low": [float("-inf"), -1.5, None, float("nan")], "day": day}
     )
-    keys = promise({"age": {"kind": "numeric"}}) | {"k": 4, "sensitive": {"ill": {"distance": "equal", "t": 1}}}
+    keys = KEYS | {"k": 4, "sensitive": {"ill": {"distance": "equal", "t": 1}}}
     keys |= {"keep": ["low", "day"], "keep_unchecked": True, "decimal": decimal, "delimiter": ";"}
     release = tclose.anonymize(frame, keys, allow_single_class=True)
     assert count_formulas(release.aligned()) == {"low": 1, "day": 2}
