@@ -21,6 +21,7 @@ from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.release.certificate import certificate_path
 from tclose.release.recode import recode
+from tclose.release.writing import write_frame
 from tclose.table.coded import as_text
 from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.partition import Partition
@@ -72,8 +73,8 @@ def release_case(case: Case, form: str, folder: Path, method: Any, seed: int = 0
             return None
 
 
-def forced_rows(case: Case, form: str, folder: Path, labels: NDArray[np.int64]) -> list[tuple[str, ...]] | None:
-    """What a reader would see of a case with these classes, without verifying anything; None where it is refused."""
+def forced_frame(case: Case, form: str, folder: Path, labels: NDArray[np.int64]) -> pl.DataFrame | None:
+    """What would be released of a case with these classes, without verifying anything; None where it is refused."""
     schema = tclose.Schema.from_dict(case.schema)
     try:
         source = read(make_form(case, form, folder), schema.delimiter)
@@ -81,9 +82,19 @@ def forced_rows(case: Case, form: str, folder: Path, labels: NDArray[np.int64]) 
         if len(rows) != len(labels):
             return None
         table = encode_rows(source, columns, rows, schema)
-        return shown(recode(table, Partition.of(labels), source, columns, schema))
+        return recode(table, Partition.of(labels), source, columns, schema)
     except tclose.TcloseError:
         return None
+
+
+def written_bytes(frame: pl.DataFrame, schema: tclose.Schema, folder: Path) -> dict[str, bytes]:
+    """A released frame as it is written, byte by byte, its rows as they stand; nothing is read back."""
+    found = {}
+    for suffix in (".csv", ".parquet"):
+        path = folder / f"frame{suffix}"
+        write_frame(frame, path, suffix, schema)
+        found[suffix] = path.read_bytes()
+    return found
 
 
 def loosened(case: Case) -> Case:
@@ -108,6 +119,33 @@ def change_hidden(case: Case, classes: NDArray[np.int64], draw: random.Random) -
         cells[row] = draw.choice([one, two, between(one, two), between(one, two), beyond(one, draw), beyond(one, draw)])
         columns[place] = replace(columns[place], cells=tuple(cells))
     return replace(case, columns=tuple(columns))
+
+
+def change_type(case: Case, classes: NDArray[np.int64], draw: random.Random) -> Case:
+    """Another original: one number of a column of whole ones has a fraction, so that the column has another type."""
+    quasi = case.schema["quasi"]
+    places = [
+        place
+        for place, column in enumerate(case.columns)
+        if column.name in quasi and column.type == "int" and all(_is_short(cell) for cell in column.cells)
+    ]
+    if not places:
+        return case
+    place = draw.choice(places)
+    column, kind = case.columns[place], draw.choice(["float", "decimal"])
+    exact: Any = float if kind == "float" else Decimal
+    cells: list[Any] = [None if cell is None else exact(cell) for cell in column.cells]
+    changed = draw.choice(np.flatnonzero(classes >= 0).tolist())
+    if cells[changed] is None:
+        return case
+    cells[changed] += exact(draw.choice(["0.5", "-0.5", "0.25", "-0.25"]))
+    columns = list(case.columns)
+    columns[place] = replace(column, type=kind, cells=tuple(cells))
+    return replace(case, columns=tuple(columns))
+
+
+def _is_short(cell: Cell) -> bool:
+    return cell is None or (isinstance(cell, int) and abs(cell) < 2**40)
 
 
 def between(one: Cell, two: Cell) -> Cell:

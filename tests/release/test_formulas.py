@@ -154,3 +154,30 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "schema.toml").write_text(quiet, encoding="utf-8")
     (tmp_path / "data.csv").write_bytes(as_csv({"age": TABLE["age"], "disease": ["flu", "cold"] * 12}))
     assert "Note" not in run(*asked, tmp_path / "quiet.csv").err
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_what_is_no_text_is_escaped_by_what_is_written_of_it(tmp_path: Path, decimal: str) -> None:
+    """Minus infinity, and days of years that are written with a sign."""
+    day = pl.Series([0, 4_000_000, None, -900_000], dtype=pl.Int32).cast(pl.Date)
+    frame = pl.DataFrame(
+        {"age": [1, 1, 1, 1], "ill": list("abab"), "low": [float("-inf"), -1.5, None, float("nan")], "day": day}
+    )
+    keys = KEYS | {"k": 4, "sensitive": {"ill": {"distance": "equal", "t": 1}}}
+    keys |= {"keep": ["low", "day"], "keep_unchecked": True, "decimal": decimal, "delimiter": ";"}
+    release = tclose.anonymize(frame, keys, allow_single_class=True)
+    assert count_formulas(release.aligned()) == {"low": 1, "day": 2}
+    release.write(tmp_path / "release.csv", keep_order=True, escape_formulas=True)
+    cells = [line.split(";")[2:] for line in (tmp_path / "release.csv").read_text().splitlines()[1:]]
+    assert [low for low, _ in cells] == ["'-inf", f"-1{decimal}5", "", "NaN"]
+    assert [written[:2] for _, written in cells] == ["19", "'+", "", "'-"]
+    assert tclose.verify(tmp_path / "release.csv", keys).holds
+
+
+def test_no_file_is_written_that_verify_would_refuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tclose.release.release.escape_frame", lambda frame, decimal: frame)
+    monkeypatch.setattr("tclose.release.writing.escape_frame", lambda frame, decimal: frame)
+    release = tclose.anonymize(pl.DataFrame(TABLE), KEYS, allow_single_class=True)
+    with pytest.raises(tclose.VerificationError, match="formulas"):
+        release.write(tmp_path / "release.csv", escape_formulas=True)
+    assert not list(tmp_path.iterdir())

@@ -179,6 +179,8 @@ def test_means_are_recomputed() -> None:
         changed = [cell if place == row else each for place, each in enumerate(released)]
         assert problems(original, changed, keys), (row, cell)
     tails = {**keys, "bottom": 5, "top": 90}
+    assert problems([10.0, 10.0, 11.0, 900.25], [30.25] * 4, tails) == []
+    assert problems([10.0, 10.0, 900.25], [36.67] * 3, tails) == []  # 90 is whole, whatever it stands for
     assert problems([10, 95, 3, 12], [29.25] * 4, tails) == []
     assert problems([10, 95, 3, 12], [30.0] * 4, tails)
     exact = [Decimal("0.1"), Decimal("0.100000000000000003")]

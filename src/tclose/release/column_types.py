@@ -82,6 +82,8 @@ def _as_numbers(column: pl.Series, decimal: str) -> pl.Series:
 def as_before(column: pl.Series, original: pl.DataType, kind: str) -> pl.Series:
     """A column of text in the type its original had, if every text is just such a value; else as it is.
 
+    Only for columns whose values are all shown: else the type would tell of those that are not.
+
     Parameters
     ----------
     column
@@ -93,32 +95,54 @@ def as_before(column: pl.Series, original: pl.DataType, kind: str) -> pl.Series:
 
     Examples
     --------
-    >>> as_before(pl.Series(["20", "45"]), pl.Int64(), "numeric").to_list()
-    [20, 45]
+    >>> as_before(pl.Series(["20", "45"]), pl.Int16(), "numeric").dtype
+    Int16
     >>> as_before(pl.Series(["20", "[20, 45]"]), pl.Int64(), "numeric").to_list()
     ['20', '[20, 45]']
     """
+    typed = original == pl.Boolean or original == pl.Date or original.is_numeric()
+    return _as_first(column, [original] if typed else _by_kind(kind))
+
+
+def as_released(column: pl.Series, kind: str) -> pl.Series:
+    """A column of text in a type that follows from its texts and the schema alone.
+
+    Numbers are Int64 if all are whole, else Float64; dates are dates; what no such type holds exactly stays text.
+
+    Parameters
+    ----------
+    column
+        Text, or an Enum.
+    kind
+        Of the quasi-identifier.
+
+    Examples
+    --------
+    >>> as_released(pl.Series(["20", "45"]), "numeric").dtype, as_released(pl.Series(["20", "4.5"]), "numeric").dtype
+    (Int64, Float64)
+    """
+    return _as_first(column, _by_kind(kind))
+
+
+def _by_kind(kind: str) -> list[pl.DataType]:
+    """Types to try, the first that holds all values is taken."""
+    if kind == "numeric":
+        return [pl.Int64(), pl.Float64()]
+    return [pl.Date()] if kind == "date" else []
+
+
+def _as_first(column: pl.Series, targets: list[pl.DataType]) -> pl.Series:
+    """A column of text in the first type that holds every text exactly; as it is if none does."""
     known = column.dtype.categories if isinstance(column.dtype, pl.Enum) else column.drop_nulls().unique()
     if column.dtype not in (pl.String, pl.Enum) or not len(known):
         return column
-    for target in _targets(original, kind):
+    for target in targets:
         typed = _typed(known, target)
         if typed is not None and (texts(typed) == known).all():
             if isinstance(column.dtype, pl.Enum):
                 return typed.gather(column.to_physical()).alias(column.name)
             return column.replace_strict(known, typed, return_dtype=typed.dtype)
     return column
-
-
-def _targets(original: pl.DataType, kind: str) -> list[pl.DataType]:
-    """Types to try, the first that holds all values is taken."""
-    if original == pl.Boolean or original.is_integer() or original == pl.Date:
-        return [original]
-    if original.is_float() or original.is_decimal():
-        return [original]
-    if kind == "numeric":
-        return [pl.Int64(), pl.Float64()]
-    return [pl.Date()] if kind == "date" else []
 
 
 def _typed(known: pl.Series, target: pl.DataType) -> pl.Series | None:

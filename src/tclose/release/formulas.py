@@ -66,9 +66,14 @@ def _where(chosen: pl.Series, those: pl.Series, others: pl.Series) -> pl.Series:
     return those.zip_with(chosen, others).alias(others.name) if chosen.any() else others
 
 
-def escape_frame(frame: pl.DataFrame) -> pl.DataFrame:
-    """A table to be written, its names and texts escaped; an Enum has other categories then."""
-    columns = [_by_value(column, escape) if _is_text(column) else column for column in frame]
+def escape_frame(frame: pl.DataFrame, decimal: str = ".") -> pl.DataFrame:
+    """A table to be written, its names and texts escaped; an Enum has other categories then.
+
+    A column of another type whose text would be a formula, such as minus infinity or a day of the year 10000, becomes
+    text; `decimal` is the mark that its numbers are written with.
+    """
+    as_texts = [_as_written(column, decimal) for column in frame]
+    columns = [_by_value(column, escape) if _is_text(column) else column for column in as_texts]
     names = escape(pl.Series(frame.columns, dtype=pl.String)).to_list()
     return pl.DataFrame([column.alias(name) for column, name in zip(columns, names, strict=True)])
 
@@ -91,8 +96,8 @@ def count_formulas(frame: pl.DataFrame) -> dict[str, int]:
     """How many cells of each column would be formulas as they stand, for those that have some; a name is one too."""
     counts = {}
     names = is_formula(pl.Series(frame.columns, dtype=pl.String)).to_list()
-    for column, named in zip(frame, names, strict=True):
-        number = int(named)
+    for given, named in zip(frame, names, strict=True):
+        column, number = _as_written(given), int(named)
         if isinstance(column.dtype, pl.Enum):
             known = column.dtype.categories
             places = [place for place, found in enumerate(_formulas(known)) if found]
@@ -110,6 +115,25 @@ def _formulas(texts: pl.Series) -> list[bool]:
     if few is not None and not any(text[:1] in FIRST for text in few if text):
         return [False] * len(few)
     return is_formula(texts).to_list()
+
+
+def _as_written(column: pl.Series, decimal: str = ".") -> pl.Series:
+    """A column as the text that CSV has of it, if some of that would be a formula; else as it is."""
+    if not _may_be_formula(column):
+        return column
+    options: dict[str, Any] = {"separator": ";", "quote_style": "never", "decimal_comma": decimal == ","}
+    written = column.to_frame().write_csv(include_header=False, **options).split("\n")[: len(column)]
+    texts = pl.Series(column.name, [text or None for text in written], dtype=pl.String)
+    return texts if needs_apostrophe(texts).any() else column
+
+
+def _may_be_formula(column: pl.Series) -> bool:
+    """Whether the text of a column that is none may be: of infinite numbers, and of years with a sign."""
+    if column.dtype.is_float():
+        return bool(column.is_infinite().any())
+    if column.dtype in (pl.Date, pl.Datetime):
+        return not column.dt.year().is_between(0, 9999).all()
+    return False
 
 
 def _is_text(column: pl.Series) -> bool:

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import TableError
-from tclose.release.column_types import as_before
+from tclose.release.column_types import as_before, as_released
 from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.decimals import text
 from tclose.schema.schema import Schema
@@ -68,8 +68,9 @@ def recode(
             axes, covers = [table.axes[p] for p in places], [spans[p] for p in places]
             of_classes = _publish(quasi[name], axes, covers, partition, table.places[places[0]], texts)
             if not texts:
-                before = columns[name].values.dtype
-                of_classes = [as_before(as_enum(column), before, quasi[name].kind) for column in of_classes]
+                is_shown = _is_shown(quasi[name], axes, covers, of_classes)
+                before = columns[name].values.dtype if is_shown else None
+                of_classes = [_retyped(column, before, quasi[name].kind, schema) for column in of_classes]
             released += [column.gather(partition.labels) for column in of_classes]
         elif role == "sensitive":
             values = _as_text(columns[name].values, sensitive[name])
@@ -77,6 +78,33 @@ def recode(
         elif role == "keep":
             released.append(_own(source.column(name).gather(table.rows)))
     return pl.DataFrame(released)
+
+
+def _is_shown(quasi: Quasi, axes: list[Axis], spans: list[Span], of_classes: list[pl.Series]) -> bool:
+    """Whether the released texts show every value as it was; itself a function of these texts and the schema.
+
+    A mean does not tell whether all values of its class are alike. In one column an interval is no number and no
+    date, so that the column stays text by itself. Numbers beside missing values are not enough: a type may tell how
+    those were written.
+    """
+    if not isinstance(axes[0], SpanAxis):
+        return all(bool((low == high).all()) for low, high in spans)
+    if quasi.publish == "mean" or (not axes[0].dates and any(column.null_count() for column in of_classes)):
+        return False
+    return all(column.equals(of_classes[0], check_names=False) for column in of_classes[1:])
+
+
+def _retyped(column: pl.Series, before: pl.DataType | None, kind: str, schema: Schema) -> pl.Series:
+    """The released texts in the type of the original (`before`), or, where that may tell of what is hidden, in theirs.
+
+    A dropped row may have made its column one of wider or broken numbers.
+    """
+    column = as_enum(column)
+    if before is None:
+        return as_released(column, kind)
+    if schema.missing == "drop" and before.is_numeric():
+        return as_released(column, "numeric")
+    return as_before(column, before, kind)
 
 
 def _as_text(values: pl.Series, sensitive: Sensitive) -> pl.Series:
@@ -135,16 +163,29 @@ def _distinct(span: Span) -> tuple[Places, Places, NDArray[Any]]:
 
 
 def _means(axis: SpanAxis, span: Span, partition: Partition, places: Places) -> list[str | None]:
-    """The mean of each class, to two decimals more than the values have."""
+    """The mean of each class, to two decimals more than its own values have: other classes have no say in it."""
     last = len(axis.numbers)
     sizes = np.bincount(partition.labels, minlength=partition.n_classes)
-    is_long = axis.numbers.dtype == object or int(np.abs(axis.numbers).max(initial=0)) * len(places) * 200 >= 2**63
+    largest = int(np.abs(axis.numbers).max(initial=0))
+    is_long = axis.numbers.dtype == object or axis.decimals > 18 or largest * len(places) * 200 >= 2**63
     numbers = np.append(axis.numbers, 0).astype(object if is_long else np.int64)
+    decimals = np.zeros(partition.n_classes, np.int64)
+    np.maximum.at(decimals, partition.labels, _decimals(numbers, axis.decimals)[places])
     sums = np.zeros(partition.n_classes, numbers.dtype)
     np.add.at(sums, partition.labels, numbers[places])
-    means, rest = sums * 100 // sizes, sums * 100 % sizes
+    powers = np.array([10**power for power in range(axis.decimals + 1)], numbers.dtype)
+    sums = sums // powers[axis.decimals - decimals] * 100  # nothing is left over: no number of the class has more
+    means, rest = sums // sizes, sums % sizes
     means = means + ((2 * rest > sizes) | ((2 * rest == sizes) & (means % 2 == 1)))  # halves to the even one
-    return [
-        (None if low == high else "*") if high == last else text(mean, axis.decimals + 2)
-        for low, high, mean in zip(span[0].tolist(), span[1].tolist(), means.tolist(), strict=True)
-    ]
+    told = zip(span[0].tolist(), span[1].tolist(), means.tolist(), decimals.tolist(), strict=True)
+    return [(None if low == high else "*") if high == last else text(mean, own + 2) for low, high, mean, own in told]
+
+
+def _decimals(numbers: NDArray[Any], places: int) -> NDArray[np.int64]:
+    """How many decimal places each of the numbers, integers over 10^`places`, needs."""
+    needed = np.where(numbers == 0, 0, places).astype(np.int64)
+    rest = numbers.copy()
+    while (shorter := (needed > 0) & (rest % 10 == 0).astype(bool)).any():
+        rest[shorter] //= 10
+        needed[shorter] -= 1
+    return needed

@@ -196,7 +196,7 @@ class Release:
 
     def _write_verified(self, frame: pl.DataFrame, file: Path, suffix: str, escaped: bool) -> dict[str, float]:
         """Write the file, read it back and verify it; the seconds that each took."""
-        shown = escape_frame(frame) if escaped else frame
+        shown = escape_frame(frame, self.schema.decimal) if escaped else frame
         clock = [time.perf_counter()]
         guarded(f"The release cannot be written as {suffix}", lambda: write_frame(shown, file, suffix, self.schema))
         clock.append(time.perf_counter())

@@ -12,7 +12,7 @@ from typing import Any, cast
 import polars as pl
 
 from tclose.errors import TableError, VerificationError
-from tclose.release.formulas import escape_frame, undo_source
+from tclose.release.formulas import escape_frame, undo_source, unescaped_problems
 from tclose.schema.schema import Schema
 from tclose.table.coded import as_enum, as_text
 from tclose.table.source import HashSink, Source, read
@@ -59,6 +59,8 @@ def check_written(
     problem = "The written file does not hold what was to be released; nothing is left of it"
     try:
         source = read(path, schema.delimiter, made_here=True)
+        if escaped and any(unescaped_problems(source)):
+            raise VerificationError(f"{problem}: cells are formulas that were to be escaped.")
         source = undo_source(source) if escaped else source
         written = pl.DataFrame(source.each(source.names, as_enum))
         found = check_release(Source.of(written), schema)
@@ -68,7 +70,7 @@ def check_written(
         same = written.schema == frame.schema and written.equals(frame)
     else:
         expected = HashSink()
-        shown = escape_frame(frame) if escaped else frame
+        shown = escape_frame(frame, schema.decimal) if escaped else frame
         _in_pieces(shown).sink_csv(cast(Any, expected), **_csv_options(shown, schema))
         with gzip.open(path) if suffix == ".csv.gz" else path.open("rb") as file:
             same = hashlib.file_digest(cast(Any, file), "sha256").hexdigest() == expected.hash.hexdigest()

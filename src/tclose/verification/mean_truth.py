@@ -25,7 +25,7 @@ def wrong_means(
     """The rows whose released mean is not that of the originals of their class, or that should have none.
 
     Originals beyond bottom and top count as bottom and top. A mean is published with two decimals more
-    than the numbers have, so it may be off by half of the last one, and by what a double cannot hold.
+    than the numbers of its class have, so it may be off by half of the last one, and by what a double cannot hold.
     """
     hidden = np.array([*(name == HIDDEN for name in names), False], bool)[released.codes]
     no_value = np.append(originals.missing, True)[values.codes]
@@ -38,23 +38,27 @@ def wrong_means(
         mean_of = np.zeros(len(groups.sizes), np.int64)
         mean_of[labels] = released.codes[rows]
         numbers, numbers_at = _clamped(originals, quasi), values.codes[rows]
-        off = _are_off(names, mean_of, numbers, numbers_at, labels, own_places(originals))
+        off = _are_off(names, mean_of, numbers, numbers_at, labels)
         wrong[rows] |= off[labels]
     return np.flatnonzero(wrong)
 
 
-def own_places(originals: Originals) -> int:
-    """The decimal places that the original numbers need.
+def own_places(numbers: Scaled) -> NDArray[np.int64]:
+    """The decimal places that each number needs.
 
     Examples
     --------
-    >>> own_places(Originals(["1.50"], np.zeros(1, bool), Scaled(np.array([150]), 2), np.ones(1, bool)))
-    1
+    >>> own_places(Scaled(np.array([150, 0, 7]), 2)).tolist()
+    [1, 0, 2]
     """
-    integers, places = originals.points.integers[originals.readable & ~originals.missing], originals.points.places
-    while places and not (integers % 10).any():
-        integers, places = integers // 10, places - 1
-    return places
+    found = np.zeros(len(numbers.integers), np.int64)
+    if not numbers.places:
+        return found
+    for place, integer in enumerate(numbers.integers.tolist()):
+        digits = str(abs(integer))
+        zeros = len(digits) - len(digits.rstrip("0"))
+        found[place] = max(numbers.places - zeros, 0) if integer else 0
+    return found
 
 
 def _clamped(originals: Originals, quasi: Quasi) -> Scaled:
@@ -73,20 +77,24 @@ def _are_off(
     numbers: Scaled,
     numbers_at: NDArray[np.int32],
     labels: NDArray[np.int64],
-    own: int,
 ) -> NDArray[np.bool_]:
     """For each class, whether |sum / count - mean| is above half a unit of the last published place.
 
-    Let all be integers over 10^p, and the unit of the last published place 10^(p - own - 2) of them, or a part
-    of one. Then the test is 2 |sum - mean count| > unit count, with the denominator of the unit multiplied out.
+    Let all be integers over 10^p, and the unit of the last published place 10^(p - own - 2) of them, where own is
+    what the numbers of the class need, or a part of one. Then the test is 2 |sum - mean count| > unit count, with
+    the denominator of the unit multiplied out.
     """
+    own = np.zeros(len(mean_of), np.int64)
+    np.maximum.at(own, labels, own_places(numbers)[numbers_at])
     means, known = read_numbers(names)
     numbers, means = aligned(numbers, means)
-    finer = 10 ** max(own + EXTRA_PLACES - numbers.places, 0)
-    coarser = 10 ** max(numbers.places - own - EXTRA_PLACES, 0)
+    behind = own + EXTRA_PLACES - numbers.places  # places of the unit beyond those of the integers
+    most = int(abs(behind).max(initial=0))
     largest = max(int(abs(each.integers).max(initial=0)) for each in (numbers, means))
     wide = object in (numbers.integers.dtype, means.integers.dtype)
-    kind = object if wide or max(4 * finer * largest, coarser) * len(labels) >= 2**62 else np.int64
+    kind = object if wide or max(4 * largest, 1) * 10**most * len(labels) >= 2**62 else np.int64
+    powers = np.array([10**power for power in range(most + 1)], kind)
+    finer, coarser = powers[np.maximum(behind, 0)], powers[np.maximum(-behind, 0)]
     sums: Integers = np.zeros(len(mean_of), kind)
     np.add.at(sums, labels, numbers.integers.astype(kind)[numbers_at])
     counts = np.bincount(labels, minlength=len(mean_of)).astype(kind)
