@@ -85,7 +85,7 @@ def forgeries(value: Any) -> list[Any]:
     """Other values for a place."""
     found: list[Any] = [None, EXACT, 50, 0, -1, 0.5, [], {}, True, {"optimal": True}, "1/1000"]
     if isinstance(value, bool | int | float):
-        found += [value + 1, value - 1, value * 2, value / 3, str(value), float(value)]
+        found += [value + 1, value - 1, value * 2, value / 3, str(value), float(value), 10**400]
     if isinstance(value, str):
         found += [value + " ", value.upper(), "", value[:-1]]
     if isinstance(value, dict):
@@ -145,6 +145,24 @@ def test_no_field_may_be_missing_or_added(release: Any) -> None:
         assert "has what no certificate of this schema has" in verdict.problems[0]
         assert "\x1b" not in verdict.problems[0]
         assert len(verdict.problems[0]) < 200
+
+
+def test_no_inner_field_may_be_missing(release: Any) -> None:
+    path, schema, certificate = release
+    source = read(path)
+    measured, deleted = check_release(source, schema), 0
+    for at in places(certificate):
+        if not at or isinstance(at[-1], int):
+            continue
+        changed: Any = copy.deepcopy(certificate)
+        inner = changed
+        for key in at[:-1]:
+            inner = inner[key]
+        del inner[at[-1]]
+        found = check_certificate(source, schema, measured, changed, path)
+        assert (found.problems and not found.fits) or at[0] in found.unchecked, at
+        deleted += 1
+    assert deleted > 40
 
 
 def test_the_forgery_of_the_review(tmp_path: Path) -> None:

@@ -278,7 +278,9 @@ def _read_required(given: Any) -> tuple[int, dict[str, Fraction]] | None:
 def _without_entropy(reached: Any) -> Any:
     """What is compared exactly."""
     try:
-        by_column = {name: {**found, "entropy": None} for name, found in reached["l"].items()}
+        by_column = {
+            name: {**found, "entropy": None} if "entropy" in found else found for name, found in reached["l"].items()
+        }
         return {**reached, "l": by_column}
     except (KeyError, TypeError, AttributeError):
         return reached
@@ -286,8 +288,11 @@ def _without_entropy(reached: Any) -> Any:
 
 def _near(given: Any, value: Any) -> bool:
     """Whether every entropy is the same but for the last bits."""
-    pairs = [(given["l"][name]["entropy"], found["entropy"]) for name, found in value["l"].items()]
-    return all(type(one) in (int, float) and abs(one - other) <= NEAR * max(other, 1.0) for one, other in pairs)
+    try:
+        pairs = [(given["l"][name]["entropy"], found["entropy"]) for name, found in value["l"].items()]
+        return all(type(one) in (int, float) and abs(one - other) <= NEAR * max(other, 1.0) for one, other in pairs)
+    except (KeyError, TypeError, ArithmeticError):  # there is none, or an integer beyond all floats
+        return False
 
 
 def _has_form(name: str, given: Any, is_old: bool) -> bool:
