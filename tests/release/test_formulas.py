@@ -114,7 +114,7 @@ def test_without_a_certificate_an_argument_says_so(tmp_path: Path) -> None:
 def test_a_certificate_that_only_claims_it_is_found_out(tmp_path: Path) -> None:
     with pytest.warns(tclose.FormulaWarning):
         path, certificate = released(tmp_path)
-    assert "formulas" not in certificate
+    assert certificate["formulas"] == "as they are"
     beside = path.with_name(f"{path.name}.certificate.json")
     beside.write_text(json.dumps({**certificate, "formulas": "escaped"}), encoding="utf-8")
     verdict = tclose.verify(path, KEYS)
@@ -128,6 +128,12 @@ def test_a_note_counts_and_names_columns_and_never_a_cell(tmp_path: Path) -> Non
     assert "note (12)" in note
     assert "=sum (13)" in note
     assert "SUM(A1)" not in note
+    path, certificate = released(tmp_path, ".parquet")
+    assert certificate["formulas"] == "as they are"
+    verdict = tclose.verify(path, KEYS)
+    assert verdict.holds
+    assert "formulas" not in verdict.unchecked
+    assert not tclose.verify(path, KEYS, certificate={**certificate, "formulas": "escaped"}).holds
     released(tmp_path, ".parquet")  # is no text, and warnings are errors here
 
 

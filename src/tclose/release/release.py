@@ -24,7 +24,7 @@ from tclose.release.certificate import Certificate, certificate_path, kept_words
 from tclose.release.column_types import ColumnTypes
 from tclose.release.earlier import warn_of_earlier
 from tclose.release.file_lock import TargetLocks
-from tclose.release.formulas import ESCAPED, check_suffix, escape_frame, note_formulas
+from tclose.release.formulas import AS_THEY_ARE, ESCAPED, check_suffix, escape_frame, note_formulas
 from tclose.release.record import Record
 from tclose.release.writing import check_written, write_frame
 from tclose.schema.guarding import guarded
@@ -181,8 +181,10 @@ class Release:
             warn_of_earlier(self.record, targets[1:-1], stacklevel=3)
             made = [stack.enter_context(temporary_beside(each, suffix if each is path else "")) for each in targets]
             seconds = self._write_verified(frame, made[0], suffix, escape_formulas)
-            order = "as in the input" if keep_order else "random"
-            told = {"order": order, **({"formulas": ESCAPED} if escape_formulas else {})}
+            told = {
+                "order": "as in the input" if keep_order else "random",
+                "formulas": ESCAPED if escape_formulas else AS_THEY_ARE,
+            }
             fields = {**self.certificate.fields, **told, "file": path.name, "sha256": file_digest(made[0])}
             made[-1].write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             for file in (made[0], made[-1]):

@@ -22,7 +22,7 @@ from tclose.pages.charts import (
 )
 from tclose.pages.page import Page
 from tclose.pages.svg import Drawing
-from tclose.release.certificate import LIMITS, kept_words
+from tclose.release.certificate import CLASSES_ALONE, LIMITS, kept_words
 from tclose.schema.schema import Schema
 from tclose.verification.measure_release import Measured
 from tclose.verification.share_changes import ShareChange, share_changes
@@ -141,7 +141,10 @@ def add_promise(page: Page, schema: Schema, measured: Measured, certificate: Map
     if binned:
         page.text(f"For {quoted(binned)} the promise is on bins of values, not on values inside one.", "soft")
     if schema.keep:
-        page.text(f"Kept as they are: {quoted(schema.keep)}. {_sentence(certificate['keep'])}", "soft")
+        page.text(
+            f"Kept as they are: {quoted(schema.keep)}. {_sentence(f'{kept_words(schema, measured)}; {CLASSES_ALONE}')}",
+            "soft",
+        )
 
 
 def _points(change: ShareChange) -> str:
