@@ -27,8 +27,8 @@ OF_A_FILE = ("order", "formulas", "file", "sha256")
 CLAIMED = {
     "method": "released values do not show what made them",
     "versions": "released values do not show what made them",
-    "order": "released values do not show where they stood before",
-    "formulas": "a cell does not show whether its apostrophe was written before it",
+    "order": "released values do not show in what order they stood",
+    "formulas": "a cell does not show whether its apostrophe was added",
     "unit": "the column that names units is not in the release",
 }
 OLD = {
