@@ -160,3 +160,20 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "schema.toml").write_text(quiet, encoding="utf-8")
     (tmp_path / "data.csv").write_bytes(as_csv({"age": TABLE["age"], "disease": ["flu", "cold"] * 12}))
     assert "Note" not in run(*asked, tmp_path / "quiet.csv").err
+
+
+def test_names_that_are_escaped_fit_patterns(tmp_path: Path) -> None:
+    keys = {"k": 2, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"=s*": {"distance": "equal", "t": 1}}}
+    frame = pl.DataFrame({"age": TABLE["age"], "=sum": ["=1+1", "flu"] * 12})
+    path, schema = tmp_path / "release.csv", tmp_path / "schema.toml"
+    schema.write_text(tclose.Schema.from_dict(keys).to_toml(), encoding="utf-8")
+    release = tclose.anonymize(frame, schema, seed=1)
+    release.write(path, escape_formulas=True)
+    shown = run("verify", path, "-s", schema)
+    assert shown.code == 0, shown.err
+    assert "=sum" in shown.out
+    assert run("assess", path, "-s", schema).code == 0
+    assert tclose.assess(path, schema).k == tclose.assess(release.table, schema).k
+    with pytest.warns(tclose.InferredSchemaWarning):
+        inferred = tclose.assess(path, quasi=["age"], sensitive={"=sum": 1.0})
+    assert inferred.t == release.measured.t

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tclose.pages.card import release_card
 from tclose.release.atomic import check_targets, locked, open_to_others, put_together, temporary_beside
 from tclose.release.binding import Binding
-from tclose.release.certificate import Certificate, certificate_path, kept_words
+from tclose.release.certificate import Certificate, certificate_path, keep_warning
 from tclose.release.column_types import ColumnTypes
 from tclose.release.earlier import warn_of_earlier
 from tclose.release.file_lock import TargetLocks
@@ -116,8 +116,8 @@ class Release:
         reached = ", ".join(f"t of '{name}' {float(t):.4g}" for name, t in list(self.measured.t.items())[:3])
         more = ", ..." if len(self.measured.t) > 3 else ""
         told = f"{rows} rows in {classes} classes, k {self.measured.k}{', ' if reached else ''}{reached}{more}"
-        if self.schema.keep and self.schema.keep_unchecked:
-            told = f"kept columns {kept_words(self.schema, self.measured)}; {told}"
+        if (warning := keep_warning(self.schema, self.measured)) is not None:
+            told = f"{warning}; {told}"
         return f"Release({told}, loss {self.loss:.4f}, {self.record.method})"
 
     def _repr_html_(self) -> str:

@@ -20,6 +20,7 @@ from tclose.release.certificate import certificate_path
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
 from tests.pages.test_pages import checked
+from tests.strategies import run
 
 DAY = date(2026, 1, 31)
 ROOT = Path(__file__).resolve().parents[3]
@@ -72,6 +73,38 @@ def test_unchecked_columns_come_first_everywhere() -> None:
         assert "sees groups of at least 1 row, and 200 of 200 rows are alone" in text
         assert "now none is" not in text
         assert "Not checked: whether &#x27;number&#x27;" in text or "Not checked: whether 'number'" in text
+
+
+def test_unchecked_columns_come_first_in_verdicts_and_measures(tmp_path: Path) -> None:
+    release, data, schema = release_of(), tmp_path / "data.csv", tmp_path / "schema.toml"
+    path, told = tmp_path / "release.csv", "kept columns not checked: with these columns"
+    release.write(path)
+    people().write_csv(data)
+    schema.write_text(release.schema.to_toml(), encoding="utf-8")
+    verdict = tclose.verify(path, schema)
+    assert repr(verdict).startswith(f"Verdict({told} the smallest group has 1 row")
+    assert next(iter(verdict.as_dict().items()))[0] == "warning"
+    commands: dict[str, list[str | Path]] = {
+        "verify": [path],
+        "utility": [data, path, "--queries", "0"],
+        "suggest": [data, "--method", "mondrian", "--queries", "0"],
+        "compare": [data, "--methods", "mondrian", "--queries", "0"],
+    }
+    for name, given in commands.items():
+        shown = run(name, *given, "-s", schema)
+        assert shown.code == 0
+        assert shown.out.startswith("Kept columns not checked: with these columns"), name
+        fields = json.loads(run(name, *given, "-s", schema, "--json").out)
+        assert next(iter(fields)) == "warning", name
+        assert fields["warning"].startswith(told)
+    found = tclose.compare(people(), release.schema, methods=["mondrian"], queries=0, jobs=1)
+    for page in (found.html(), found._repr_html_()):
+        assert "Kept columns not checked" in " ".join(checked(page).text)[:200]
+    swept = tclose.suggest(people(), release.schema, method="mondrian", queries=0)
+    assert "Kept columns not checked" in " ".join(checked(swept.html()).text)[:200]
+    plain = release_of(keep=None, keep_unchecked=None, identifiers=["number"])
+    assert "warning" not in tclose.verify(plain.table, plain.schema).as_dict()
+    assert repr(tclose.verify(plain.table, plain.schema)).startswith("Verdict(holds=True")
 
 
 def test_checked_columns_are_said_to_be_checked() -> None:
