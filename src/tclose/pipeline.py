@@ -30,7 +30,7 @@ from tclose.errors import (
     VerificationError,
 )
 from tclose.release.binding import find_binding, losses_by_column
-from tclose.release.certificate import certify
+from tclose.release.certificate import certify, keep_warning
 from tclose.release.certificate_check import CertificateLike, check_certificate
 from tclose.release.column_types import ColumnTypes
 from tclose.release.earlier import Earlier, read_earlier, warn_of_same_table
@@ -197,7 +197,9 @@ def assess(
     if isinstance(schema, Mapping):
         schema = {"k": 1, **schema}
     keys = keys if schema is not None else {"k": 1, **keys}
-    given, source = take_in(df, schema, keys, assess, released=True)
+    path = Path(df) if isinstance(df, str | Path) else None
+    undo = undo_source if says_escaped(None, path) else None  # a release may be assessed too
+    given, source = take_in(df, schema, keys, assess, released=True, undo=undo)
     LOG.info("assess %d rows", source.n_rows)
     report = assess_source(source, given, show_values)
     for note in report.notes:
@@ -258,7 +260,8 @@ def verify(
     found = judge(source, schema, before)
     beside = check_certificate(source, schema, found.measured, certificate, path)
     problems = (*broken, *found.problems, *beside.problems)
-    return Verdict(problems, found.measured, beside.fits, beside.unchecked, found.persons)
+    warning = keep_warning(schema, found.measured)
+    return Verdict(problems, found.measured, beside.fits, beside.unchecked, found.persons, schema, warning)
 
 
 def _verified(

@@ -15,7 +15,7 @@ import pytest
 
 import tclose
 from tclose.release.certificate import certificate_path
-from tclose.release.certificate_check import CLAIMED, check_certificate
+from tclose.release.certificate_check import CLAIMED, OF_A_FILE, check_certificate
 from tclose.schema.schema import Schema
 from tclose.table.source import read
 from tclose.verification.judge_release import check_release
@@ -85,7 +85,7 @@ def forgeries(value: Any) -> list[Any]:
     """Other values for a place."""
     found: list[Any] = [None, EXACT, 50, 0, -1, 0.5, [], {}, True, {"optimal": True}, "1/1000"]
     if isinstance(value, bool | int | float):
-        found += [value + 1, value - 1, value * 2, value / 3, str(value), float(value)]
+        found += [value + 1, value - 1, value * 2, value / 3, str(value), float(value), 10**400]
     if isinstance(value, str):
         found += [value + " ", value.upper(), "", value[:-1]]
     if isinstance(value, dict):
@@ -109,6 +109,7 @@ def test_the_certificate_itself_fits(release: Any) -> None:
     verdict = tclose.verify(path, schema)
     assert verdict.holds
     assert verdict.certificate
+    assert certificate["formulas"] == "as they are"
     assert set(verdict.unchecked) == set(CLAIMED) - (set() if "unit" in certificate["unit"] else {"unit"})
     assert verdict.as_dict()["unchecked"] == verdict.unchecked
 
@@ -145,6 +146,24 @@ def test_no_field_may_be_missing_or_added(release: Any) -> None:
         assert "has what no certificate of this schema has" in verdict.problems[0]
         assert "\x1b" not in verdict.problems[0]
         assert len(verdict.problems[0]) < 200
+
+
+def test_no_inner_field_may_be_missing(release: Any) -> None:
+    path, schema, certificate = release
+    source = read(path)
+    measured, deleted = check_release(source, schema), 0
+    for at in places(certificate):
+        if not at or isinstance(at[-1], int):
+            continue
+        changed: Any = copy.deepcopy(certificate)
+        inner = changed
+        for key in at[:-1]:
+            inner = inner[key]
+        del inner[at[-1]]
+        found = check_certificate(source, schema, measured, changed, path)
+        assert (found.problems and not found.fits) or at[0] in found.unchecked, at
+        deleted += 1
+    assert deleted > 40
 
 
 def test_the_forgery_of_the_review(tmp_path: Path) -> None:
@@ -229,15 +248,19 @@ def test_a_table_in_memory_has_no_file_to_compare(tmp_path: Path) -> None:
     verdict = tclose.verify(frame, schema, certificate=certificate)
     assert verdict.holds
     assert {"file", "sha256"} <= set(verdict.unchecked)
-    fields = {name: value for name, value in certificate.items() if name not in ("file", "sha256", "order")}
+    fields = {name: value for name, value in certificate.items() if name not in OF_A_FILE}
     assert tclose.verify(frame, schema, certificate=fields).holds
-    assert "lacks order, file, sha256" in tclose.verify(path, schema, certificate=fields).problems[0]
+    assert "lacks order, formulas, file, sha256" in tclose.verify(path, schema, certificate=fields).problems[0]
 
 
 def test_version_1_is_read_and_what_is_not_trusted_is_listed(tmp_path: Path) -> None:
     path, schema, certificate = written(FULL, tmp_path)
     old = {**certificate, "certificate": 1, "loss": 0.3}
-    old["keep"] = "not checked: with these columns groups may be smaller than k; t and l hold for classes"
+    old["keep"] = (
+        "not checked: with these columns groups may be smaller than k; t and l hold for classes, not for groups that "
+        "also agree on these columns"
+    )
+    del old["formulas"]
     old["method"] = {**certificate["method"], "optimal": True, "loss_at_least": 0.1, "stopped_early": True}
     certificate_path(path).write_text(json.dumps(old))
     verdict = tclose.verify(path, schema)
@@ -245,6 +268,8 @@ def test_version_1_is_read_and_what_is_not_trusted_is_listed(tmp_path: Path) -> 
     assert {"loss", "method", "versions", "order"} <= set(verdict.unchecked)
     assert "version 1" in verdict.unchecked["loss"]
     for at, value in ((("rows",), 121), (("reached", "k"), 9), (("keep",), "checked: fine"), (("loss",), "none"),
+                      (("keep",), old["keep"] + " Nobody can be found."), (("keep",), old["keep"][4:]),
+                      (("keep",), ["not checked"]), (("formulas",), "none"),
                       (("columns", "age", "step"), 1), (("sha256",), "0" * 64)):  # fmt: skip
         assert not tclose.verify(path, schema, certificate=put(old, at, value)).holds, at
 

@@ -90,6 +90,33 @@ def test_records_and_folders_of_them_can_be_named(frame: pl.DataFrame, record: P
             released(frame, earlier=earlier)
 
 
+@pytest.mark.parametrize("name", ["first", "first.txt", "FIRST.JSON", ".first"])
+def test_a_record_in_a_folder_may_have_any_name(name: str, frame: pl.DataFrame, tmp_path: Path) -> None:
+    released(frame, seed=1).record.write(tmp_path / name)
+    (tmp_path / "table.csv").write_text('age,"input_sha256"\n1,2\n')
+    (tmp_path / "folder.json").mkdir()
+    with pytest.warns(EarlierReleaseWarning, match="was released before"):
+        released(frame, earlier=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["first.json", "first.JSON", "first"])
+def test_a_broken_record_in_a_folder_is_told(name: str, frame: pl.DataFrame, tmp_path: Path) -> None:
+    text = released(frame, seed=1).record.as_json()
+    released(frame.head(20), seed=1).record.write(tmp_path / "other.json")
+    for broken in (text[:-10], text[:200], *(["", "\x00"] if name != "first" else [])):
+        (tmp_path / name).write_text(broken)
+        with pytest.warns(EarlierReleaseWarning, match=f"'{name}' cannot be read") as told:
+            released(frame, earlier=tmp_path)
+        assert len(told) == 1
+
+
+def test_a_folder_without_a_record_is_told(frame: pl.DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "list.json").write_text("[1]")  # JSON, and no record
+    with pytest.warns(EarlierReleaseWarning, match="has no record of an earlier release") as told:
+        released(frame, earlier=tmp_path)
+    assert len(told) == 1
+
+
 @pytest.mark.parametrize("name", ["absent.json", "broken.json", "certificate.json", "columns.json", "large.json"])
 def test_what_is_no_record_is_refused(name: str, frame: pl.DataFrame, tmp_path: Path) -> None:
     told = {"input_sha256": "0", "input_rows": 24, "input_columns": {"age": 3}}

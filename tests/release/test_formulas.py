@@ -114,7 +114,7 @@ def test_without_a_certificate_an_argument_says_so(tmp_path: Path) -> None:
 def test_a_certificate_that_only_claims_it_is_found_out(tmp_path: Path) -> None:
     with pytest.warns(tclose.FormulaWarning):
         path, certificate = released(tmp_path)
-    assert "formulas" not in certificate
+    assert certificate["formulas"] == "as they are"
     beside = path.with_name(f"{path.name}.certificate.json")
     beside.write_text(json.dumps({**certificate, "formulas": "escaped"}), encoding="utf-8")
     verdict = tclose.verify(path, KEYS)
@@ -128,6 +128,12 @@ def test_a_note_counts_and_names_columns_and_never_a_cell(tmp_path: Path) -> Non
     assert "note (12)" in note
     assert "=sum (13)" in note
     assert "SUM(A1)" not in note
+    path, certificate = released(tmp_path, ".parquet")
+    assert certificate["formulas"] == "as they are"
+    verdict = tclose.verify(path, KEYS)
+    assert verdict.holds
+    assert "formulas" not in verdict.unchecked
+    assert not tclose.verify(path, KEYS, certificate={**certificate, "formulas": "escaped"}).holds
     released(tmp_path, ".parquet")  # is no text, and warnings are errors here
 
 
@@ -181,3 +187,20 @@ def test_no_file_is_written_that_verify_would_refuse(tmp_path: Path, monkeypatch
     with pytest.raises(tclose.VerificationError, match="formulas"):
         release.write(tmp_path / "release.csv", escape_formulas=True)
     assert not list(tmp_path.iterdir())
+
+
+def test_names_that_are_escaped_fit_patterns(tmp_path: Path) -> None:
+    keys = {"k": 2, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"=s*": {"distance": "equal", "t": 1}}}
+    frame = pl.DataFrame({"age": TABLE["age"], "=sum": ["=1+1", "flu"] * 12})
+    path, schema = tmp_path / "release.csv", tmp_path / "schema.toml"
+    schema.write_text(tclose.Schema.from_dict(keys).to_toml(), encoding="utf-8")
+    release = tclose.anonymize(frame, schema, seed=1)
+    release.write(path, escape_formulas=True)
+    shown = run("verify", path, "-s", schema)
+    assert shown.code == 0, shown.err
+    assert "=sum" in shown.out
+    assert run("assess", path, "-s", schema).code == 0
+    assert tclose.assess(path, schema).k == tclose.assess(release.table, schema).k
+    with pytest.warns(tclose.InferredSchemaWarning):
+        inferred = tclose.assess(path, quasi=["age"], sensitive={"=sum": 1.0})
+    assert inferred.t == release.measured.t

@@ -294,3 +294,12 @@ def test_an_absent_column_is_an_error() -> None:
 def test_missing_values_need_a_policy() -> None:
     with pytest.raises(tclose.TableError, match="missing"):
         tclose.assess(TABLE_2.with_columns(Zone=pl.lit(None, pl.String)), INCIDENTS)
+
+
+def test_its_repr_says_what_k_counts() -> None:
+    frame = pl.DataFrame({"p": [row // 5 for row in range(100)], "age": [row // 5 for row in range(100)]})
+    quasi = {"age": {"kind": "numeric"}}
+    told = repr(tclose.assess(frame, {"unit": "p", "quasi": quasi}))
+    assert told == "Report(k 1 in persons, 100 rows of 20 persons in 20 classes)"
+    told = repr(tclose.assess(frame.drop("p"), {"quasi": quasi}))
+    assert told == "Report(k 5 in rows, 100 rows in 20 classes)"

@@ -214,18 +214,15 @@ def verify(
     from tclose.pipeline import verify
     from tclose.schema.schema import Schema
 
-    promised = Schema.load(schema)
-    verdict = verify(data, promised, original=original, escaped_formulas=escaped_formulas or None)
+    verdict = verify(data, Schema.load(schema), original=original, escaped_formulas=escaped_formulas or None)
     if json:
         print(jsonlib.dumps(verdict.as_dict(), indent=2))
     if not verdict.holds:
         raise VerificationError(" ".join(["The table does not keep its promise.", *verdict.problems]))
     if not json:
         from tclose.cli.show import show_verified
-        from tclose.table.source import read
 
-        names = read(data, promised.delimiter).names if promised.has_patterns else ()
-        show_verified(verdict, promised.resolve(names, released=True))
+        show_verified(verdict)
 
 
 app.command(epilog=choosing.COMPARE)(choosing.compare)

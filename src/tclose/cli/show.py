@@ -11,7 +11,6 @@ from tclose.cli.fitted_tables import print_table
 from tclose.cli.terminal import console, shown
 from tclose.evaluation.choosing.gap import Gap
 from tclose.evaluation.report.report_page import run_words
-from tclose.release.certificate import kept_words
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
 from tclose.verification.assessment import Report
@@ -63,8 +62,7 @@ def show_release(release: Release, told: dict[str, Any]) -> None:
     """What was reached, and where it is."""
     terminal = console()
     measured = release.measured
-    if "warning" in told:
-        terminal.print(f"[red]{shown(_sentence(told['warning']))}[/red]", highlight=False)
+    show_warning(terminal, told.get("warning"))
     terminal.print(
         f"Released {measured.rows:,} rows in {measured.classes:,} classes of at least {measured.k} rows "
         f"(asked: {release.schema.k}); loss {release.loss:.4f}."
@@ -92,13 +90,12 @@ def show_release(release: Release, told: dict[str, Any]) -> None:
             terminal.print(f"{what}{'' if what[-1] == ' ' else ' '}{shown(told[name])}", highlight=False)
 
 
-def show_verified(verdict: Verdict, schema: Schema) -> None:
+def show_verified(verdict: Verdict) -> None:
     """That a file keeps its promise."""
-    terminal, measured = console(), verdict.measured
+    terminal, measured, schema = console(), verdict.measured, verdict.schema
     assert measured is not None
-    if schema.keep and schema.keep_unchecked:
-        words = _sentence(f"kept columns {kept_words(schema, measured)}")
-        terminal.print(f"[red]{shown(words)}[/red]", highlight=False)
+    assert schema is not None
+    show_warning(terminal, verdict.warning)
     terminal.print(
         f"[green]It keeps its promise[/green]: {measured.rows:,} rows, {measured.classes:,} classes, k = {verdict.k}"
         f"{'' if verdict.persons is None else ', counted in persons'}."
@@ -111,8 +108,10 @@ def show_verified(verdict: Verdict, schema: Schema) -> None:
         terminal.print(f"  {shown(name)}: {shown(reason)}.", highlight=False)
 
 
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
+def show_warning(terminal: Console, warning: str | None) -> None:
+    """The first line where kept columns were not checked."""
+    if warning is not None:
+        terminal.print(f"[red]{shown(warning[:1].upper() + warning[1:])}.[/red]", highlight=False)
 
 
 def show_gap(found: Gap) -> None:

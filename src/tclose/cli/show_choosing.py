@@ -8,6 +8,7 @@ from rich import box
 from rich.table import Table
 
 from tclose.cli.fitted_tables import print_table
+from tclose.cli.show import show_warning
 from tclose.cli.terminal import console, shown
 from tclose.evaluation.choosing.best_methods import best_by_measure
 from tclose.evaluation.choosing.best_methods import verdict as verdict_of_comparison
@@ -29,6 +30,7 @@ CAPTION = (
 def show_comparison(found: Comparison) -> None:
     """All runs, which method is best by each measure, and where the measures disagree."""
     terminal = console()
+    show_warning(terminal, found.warning)
     terminal.print(shown(verdict_of_comparison(found)), highlight=False)
     if found.done:
         rows = [
@@ -47,6 +49,7 @@ def show_comparison(found: Comparison) -> None:
 def show_suggestion(found: Suggestion) -> None:
     """What the bounds choose, and both curves with their marks."""
     terminal = console()
+    show_warning(terminal, found.warning)
     terminal.print(f"[bold]{shown(title(found))}[/bold]", highlight=False)
     terminal.print(shown(verdict_of_suggestion(found)), highlight=False)
     names = {place: [name for name, at in found.marks.items() if at == place] for place in found.marks.values()}
@@ -64,6 +67,7 @@ def show_suggestion(found: Suggestion) -> None:
 def show_utility(found: Utility) -> None:
     """Measures of one release, one a line."""
     terminal = console()
+    show_warning(terminal, found.warning)
     terminal.print(f"{found.rows:,} rows in {found.classes:,} classes; {found.suppressed_rows:,} left out or hidden.")
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), show_header=False)
     for name, value in _measures(found):

@@ -7,7 +7,7 @@ from typing import Any
 
 from tclose.cli.options import page_bytes
 from tclose.release.atomic import PRIVATE, write_whole
-from tclose.release.certificate import Certificate, certificate_path, kept_words
+from tclose.release.certificate import Certificate, certificate_path, keep_warning
 from tclose.release.release import Release, Written
 
 
@@ -33,8 +33,8 @@ def released_as_dict(release: Release, written: Written, output: Path, **pages: 
     """What `--json` prints: what was reached, the loss measured on the original, and where everything is."""
     schema = release.schema
     told: dict[str, Any] = {}
-    if schema.keep and schema.keep_unchecked:
-        told["warning"] = f"kept columns {kept_words(schema, release.measured)}"
+    if (warning := keep_warning(schema, release.measured)) is not None:
+        told["warning"] = warning
     told |= {
         **release.measured.as_dict(), "loss": release.loss, "method": release.record.method,
         "facts": release.facts, "seed": release.record.seed, "seconds": written.record.as_dict()["seconds"],

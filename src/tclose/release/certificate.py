@@ -112,6 +112,26 @@ def _versions() -> tuple[tuple[str, str], ...]:
     return (*packages, ("python", platform.python_version()))
 
 
+def keep_warning(schema: Schema, measured: Measured | None = None) -> str | None:
+    """What is to be said first where kept columns were not checked, in numbers if they are known; else None.
+
+    Examples
+    --------
+    >>> keys = {"k": 2, "quasi": {"age": {"kind": "numeric"}}, "keep": ["town"], "keep_unchecked": True}
+    >>> keep_warning(Schema.from_dict(keys))
+    'kept columns not checked: with these columns groups may be smaller than k'
+    """
+    if not (schema.keep and schema.keep_unchecked):
+        return None
+    unmeasured = "not checked: with these columns groups may be smaller than k"
+    return f"kept columns {unmeasured if measured is None else kept_words(schema, measured)}"
+
+
+def warned(warning: str | None, told: dict[str, Any]) -> dict[str, Any]:
+    """What is told as JSON, a warning before all else."""
+    return told if warning is None else {"warning": warning, **told}
+
+
 def kept_words(schema: Schema, measured: Measured) -> str:
     """What kept columns do to k; under `keep_unchecked`, in numbers.
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from tclose.errors import SchemaError, TableError
-from tclose.release.certificate import VERSION, Certificate, certificate_path, certify
-from tclose.release.formulas import ESCAPED
+from tclose.release.certificate import CLASSES_ALONE, VERSION, Certificate, certificate_path, certify
+from tclose.release.formulas import AS_THEY_ARE, ESCAPED
 from tclose.schema.guarding import read_small
 from tclose.schema.schema import Schema
-from tclose.table.source import Source, file_digest
+from tclose.table.source import Source, file_digest, suffix_of
 from tclose.verification.measure_release import Measured, exact_and_float
 from tclose.verification.published_loss import PublishedLoss, published_loss
 
@@ -23,17 +23,21 @@ DEEPEST = 100  # levels: no certificate comes near
 WRITTEN = re.compile(r"\d{1,400}(/\d{1,400})?", re.ASCII)
 NEAR = 1e-9  # logarithms may differ in the last bits between machines
 ORDERS = ("random", "as in the input")
-OF_A_FILE = ("order", "file", "sha256")
-FORMULAS = "formulas"  # there only where they are escaped; whether they are is looked at before they are undone
+OF_A_FILE = ("order", "formulas", "file", "sha256")
 CLAIMED = {
     "method": "released values do not show what made them",
     "versions": "released values do not show what made them",
-    "order": "released values do not show where they stood before",
+    "order": "released values do not show in what order they stood",
+    "formulas": "a cell does not show whether its apostrophe was added",
     "unit": "the column that names units is not in the release",
 }
 OLD = {
     "loss": "a certificate of version 1 measures it on the original",
     "method": "released values do not show what made them, nor what a method proved",
+}
+OLD_KEEP = {  # by `keep_unchecked`, what a certificate of version 1 says
+    True: f"not checked: with these columns groups may be smaller than k; {CLASSES_ALONE}",
+    False: f"checked: with these columns every group has at least k rows; {CLASSES_ALONE}",
 }
 CertificateLike = Certificate | Mapping[str, Any] | Path | str
 
@@ -195,10 +199,10 @@ class _Compared:
         return made if loss.columns else {**made, "loss": self.fields.get("loss")}
 
     def _check_names(self, expected: Mapping[str, Any]) -> None:
-        needed = {*expected, *(OF_A_FILE if self.path is not None else ())}
+        needed = {*expected, *(OF_A_FILE if self.path is not None else ())} - ({"formulas"} if self.is_old else set())
         if absent := [name for name in [*expected, *OF_A_FILE] if name in needed and name not in self.fields]:
             self.said.append(f"lacks {', '.join(absent)}.")
-        if more := [name for name in self.fields if name not in (*expected, *OF_A_FILE, FORMULAS)]:
+        if more := [name for name in self.fields if name not in (*expected, *OF_A_FILE)]:
             shown = ", ".join(ascii(name[:40]) for name in more[:5]) + (", ..." if len(more) > 5 else "")
             self.said.append(f"has what no certificate of this schema has: {shown}.")
 
@@ -207,7 +211,7 @@ class _Compared:
         if name == "reached":
             return _same(_without_entropy(given), _without_entropy(value)) and _near(given, value)
         if name == "keep" and self.is_old:  # its words were others
-            return isinstance(given, str) and given.startswith("not checked") == self.schema.keep_unchecked
+            return bool(given == OLD_KEEP[self.schema.keep_unchecked])
         return _same(given, value)
 
     def _check_claim(self, name: str, value: Any) -> None:
@@ -246,13 +250,14 @@ class _Compared:
             self.unchecked["required"] = "it is stricter than the schema, and the table keeps it"
 
     def _check_file(self) -> None:
-        if self.fields.get(FORMULAS, ESCAPED) != ESCAPED:
-            self.wrong.append(FORMULAS)
         for name in OF_A_FILE:
             if name not in self.fields:
                 continue
-            if name == "order":
-                if self.fields[name] in ORDERS:
+            if name == "formulas" and self.path is not None and suffix_of(self.path) == ".parquet":
+                if self.fields[name] != AS_THEY_ARE:  # in Parquet nothing is escaped
+                    self.wrong.append(name)
+            elif name in CLAIMED:
+                if self.fields[name] in (ORDERS if name == "order" else (ESCAPED, AS_THEY_ARE)):
                     self.unchecked[name] = CLAIMED[name]
                 else:
                     self.wrong.append(name)
@@ -278,7 +283,9 @@ def _read_required(given: Any) -> tuple[int, dict[str, Fraction]] | None:
 def _without_entropy(reached: Any) -> Any:
     """What is compared exactly."""
     try:
-        by_column = {name: {**found, "entropy": None} for name, found in reached["l"].items()}
+        by_column = {
+            name: {**found, "entropy": None} if "entropy" in found else found for name, found in reached["l"].items()
+        }
         return {**reached, "l": by_column}
     except (KeyError, TypeError, AttributeError):
         return reached
@@ -286,8 +293,11 @@ def _without_entropy(reached: Any) -> Any:
 
 def _near(given: Any, value: Any) -> bool:
     """Whether every entropy is the same but for the last bits."""
-    pairs = [(given["l"][name]["entropy"], found["entropy"]) for name, found in value["l"].items()]
-    return all(type(one) in (int, float) and abs(one - other) <= NEAR * max(other, 1.0) for one, other in pairs)
+    try:
+        pairs = [(given["l"][name]["entropy"], found["entropy"]) for name, found in value["l"].items()]
+        return all(type(one) in (int, float) and abs(one - other) <= NEAR * max(other, 1.0) for one, other in pairs)
+    except (KeyError, TypeError, ArithmeticError):  # there is none, or an integer beyond all floats
+        return False
 
 
 def _has_form(name: str, given: Any, is_old: bool) -> bool:

@@ -10,12 +10,14 @@ from typing import Any
 
 from tclose.errors import EarlierReleaseWarning, TableError
 from tclose.release.record import Record
+from tclose.table.column_names import listed
 
 ADVICE = (
     "Each release keeps its promise by itself, but whoever has two of one table can intersect their classes, and may "
     "then single people out. Release a table once, or give the two to people who do not share them."
 )
 MOST = 1 << 26  # bytes; a record has some thousand, and 70 more for each column
+BEGINNING = 4096  # bytes, among which a record names the digest of its input
 Earlier = Record | Path | str
 Fields = dict[str, Any]
 
@@ -26,7 +28,8 @@ def read_earlier(earlier: Earlier | Iterable[Earlier]) -> list[tuple[str, Fields
     Parameters
     ----------
     earlier
-        Records, files that hold one, or folders: in a folder all files named `*.json` that hold one.
+        Records, files that hold one, or folders: in a folder all files that hold one, whatever their names. A warning
+        says which files of a folder may be records that cannot be read, and that a folder has none.
 
     Raises
     ------
@@ -40,8 +43,7 @@ def read_earlier(earlier: Earlier | Iterable[Earlier]) -> list[tuple[str, Fields
         if isinstance(each, Record):
             found.append(("a record", each.as_dict()))
         elif Path(each).is_dir():
-            records = [(f"'{path.name}'", _fields(path)) for path in sorted(Path(each).glob("*.json"))]
-            found += [(name, fields) for name, fields in records if fields is not None]
+            found += _in_folder(Path(each))
         else:
             fields = _fields(Path(each))
             if fields is None:
@@ -51,6 +53,38 @@ def read_earlier(earlier: Earlier | Iterable[Earlier]) -> list[tuple[str, Fields
                 )
             found.append((f"'{Path(each).name}'", fields))
     return found
+
+
+def _in_folder(folder: Path) -> list[tuple[str, Fields]]:
+    """The records among the files of a folder; what may be one and cannot be read is told."""
+    files = [path for path in sorted(folder.iterdir()) if path.is_file()]
+    records = {path: _fields(path) for path in files}
+    if broken := [path.name for path in files if records[path] is None and _may_be_broken(path)]:
+        _note(f"{listed(broken)} cannot be read, and may be a record of an earlier release. Look at what it is.")
+    found = [(f"'{path.name}'", fields) for path, fields in records.items() if fields is not None]
+    if not found:
+        _note(f"The folder '{folder.name}' has no record of an earlier release, so nothing was compared.")
+    return found
+
+
+def _note(sentence: str) -> None:
+    warnings.warn(sentence, EarlierReleaseWarning, stacklevel=5)
+
+
+def _may_be_broken(path: Path) -> bool:
+    """Whether a file that is no record may have been one: JSON that cannot be read, by its name or its beginning."""
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(BEGINNING)
+        is_like_one = beginning.lstrip().startswith(b"{") and b'"input_sha256"' in beginning
+        if path.suffix.lower() != ".json" and not is_like_one:
+            return False
+        if path.stat().st_size > MOST:
+            return True
+        json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return True
+    return False
 
 
 def holds_record(path: Path) -> bool:
@@ -95,6 +129,9 @@ def _fields(path: Path) -> Fields | None:
     try:
         if not path.is_file() or path.stat().st_size > MOST:
             return None
+        with path.open("rb") as file:
+            if not file.read(BEGINNING).lstrip().startswith(b"{"):  # most files of a folder are tables
+                return None
         told = json.loads(path.read_text(encoding="utf-8"))
         fields = {"input_columns": {}, "run": None} | told  # which older records do not have
         return fields if fields.keys() >= {"input_sha256", "input_rows"} and _is_table(fields) else None

@@ -23,7 +23,7 @@ from tclose.schema.schema import Schema
 from tclose.table.column_names import check_names, listed
 from tclose.table.source import Source, read
 
-ESCAPED = "escaped"  # what the certificate says under `formulas`
+ESCAPED, AS_THEY_ARE = "escaped", "as they are"  # what a certificate says under `formulas`
 NUMBER = r"^[+-]([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
 FEW, FIRST = 4096, frozenset("=+-@\t\r")
 BEGINS = r"^'*[=+\-@\t\r]"

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from tclose.pages.card import release_card
 from tclose.release.atomic import check_targets, locked, open_to_others, put_together, temporary_beside
 from tclose.release.binding import Binding
-from tclose.release.certificate import Certificate, certificate_path, kept_words
+from tclose.release.certificate import Certificate, certificate_path, keep_warning
 from tclose.release.column_types import ColumnTypes
 from tclose.release.earlier import warn_of_earlier
 from tclose.release.file_lock import TargetLocks
-from tclose.release.formulas import ESCAPED, check_suffix, escape_frame, note_formulas
+from tclose.release.formulas import AS_THEY_ARE, ESCAPED, check_suffix, escape_frame, note_formulas
 from tclose.release.record import Record
 from tclose.release.writing import check_written, write_frame
 from tclose.schema.guarding import guarded
@@ -116,8 +116,8 @@ class Release:
         reached = ", ".join(f"t of '{name}' {float(t):.4g}" for name, t in list(self.measured.t.items())[:3])
         more = ", ..." if len(self.measured.t) > 3 else ""
         told = f"{rows} rows in {classes} classes, k {self.measured.k}{', ' if reached else ''}{reached}{more}"
-        if self.schema.keep and self.schema.keep_unchecked:
-            told = f"kept columns {kept_words(self.schema, self.measured)}; {told}"
+        if (warning := keep_warning(self.schema, self.measured)) is not None:
+            told = f"{warning}; {told}"
         return f"Release({told}, loss {self.loss:.4f}, {self.record.method})"
 
     def _repr_html_(self) -> str:
@@ -181,8 +181,10 @@ class Release:
             warn_of_earlier(self.record, targets[1:-1], stacklevel=3)
             made = [stack.enter_context(temporary_beside(each, suffix if each is path else "")) for each in targets]
             seconds = self._write_verified(frame, made[0], suffix, escape_formulas)
-            order = "as in the input" if keep_order else "random"
-            told = {"order": order, **({"formulas": ESCAPED} if escape_formulas else {})}
+            told = {
+                "order": "as in the input" if keep_order else "random",
+                "formulas": ESCAPED if escape_formulas else AS_THEY_ARE,
+            }
             fields = {**self.certificate.fields, **told, "file": path.name, "sha256": file_digest(made[0])}
             made[-1].write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             for file in (made[0], made[-1]):

@@ -19,11 +19,12 @@ def take_in(
     function: Callable[..., Any],
     *,
     released: bool = False,
+    undo: Callable[[Source], Source] | None = None,
 ) -> tuple[Schema, Source]:
     """A table with its schema: given as an object, a mapping or a path, or inferred from keywords.
 
-    `function` is what was called, for messages; `released` says that the table may be a release. Patterns of the
-    schema become the columns of the table.
+    `function` is what was called, for messages; `released` says that the table may be a release, and `undo` takes back
+    what was done to its texts when it was written. Patterns of the schema become the columns of the table.
     """
     check_order(df, schema, function.__name__)
     check_names(keys, function)
@@ -32,11 +33,13 @@ def take_in(
             raise SchemaError(f"Give a schema or keywords, not both: {', '.join(keys)}.")
         schema = Schema.of(schema)
         source = read(df, schema.delimiter, schema.encoding)
+        source = source if undo is None else undo(source)
         return schema.resolve(source.names, released=released), source
     if "quasi" not in keys or "k" not in keys:
         raise SchemaError("Give a schema, or at least quasi=[...], sensitive={column: t} and k=...")
     check_keywords(keys)
     source = read(df, keys.get("delimiter", ","), keys.get("encoding", "utf-8"))
+    source = source if undo is None else undo(source)
     return infer_schema(source, keys).resolve(source.names, released=released), source
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,7 +24,7 @@ from tclose.verification.measure_release import Measured, exact_and_float, measu
 from tclose.verification.persons import Units, read_units, repeated_identifiers
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """The privacy of a table as it stands.
 
@@ -37,13 +37,17 @@ class Report:
     """
 
     measured: Measured
-    schema: Schema = field(repr=False)
-    _rows: NDArray[np.int64] = field(repr=False)
-    _source: Source = field(repr=False)
-    _columns: tuple[str, ...] = field(repr=False)
-    _show_values: bool = field(repr=False, default=False)
-    _units: Units | None = field(repr=False, default=None)
+    schema: Schema
+    _rows: NDArray[np.int64]
+    _source: Source
+    _columns: tuple[str, ...]
+    _show_values: bool = False
+    _units: Units | None = None
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        of = "" if self.persons is None else f" of {self.persons} persons"
+        return f"Report(k {self.k} in {self.counted}, {self.rows} rows{of} in {self.classes} classes)"
 
     @property
     def rows(self) -> int:

@@ -42,6 +42,7 @@ from tclose.verification.truth import count_pairs
 LONGEST_EXACT = 200  # characters of a fraction that is still written out
 Share = tuple[int, int]  # numerator and denominator, which need not be in lowest terms
 NOTHING, ALL = (0, 1), (1, 1)
+SPANNED = ("numeric", "date")
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,8 @@ class ColumnLoss:
     value
         The mean over all rows.
     degrees
-        How many rows have a loss of 0, of up to a quarter, of more, and of 1.
+        How many rows have a loss of 0, of up to a quarter, of more, and of 1. A tail beyond `bottom` or `top` counts
+        among those of more, whatever its loss: it shows less than where it begins.
     stars
         How many cells are `*`, each position of digits being one.
     """
@@ -116,12 +118,20 @@ def _of_column(source: Source, quasi: Quasi, schema: Schema) -> ColumnLoss | Non
     counts = found.counts_with_null.tolist()
     names = names_of(found.values)
     shares = [NOTHING, *_shares_of(names, quasi, schema)]
+    tails = [False, *(_is_tail(_span(name, quasi, schema)) for name in names)] if quasi.kind in SPANNED else []
     by_position = quasi.kind == "digits"
     stars = [0, *(name.count(HIDDEN) if by_position else int(name == HIDDEN) for name in names)]
-    return _summed(shares, counts, [many * count for many, count in zip(stars, counts, strict=True)], quasi)
+    return _summed(shares, counts, [many * count for many, count in zip(stars, counts, strict=True)], tails, quasi)
 
 
-def _summed(shares: Sequence[Share | None], counts: Sequence[int], stars: Sequence[int], quasi: Quasi) -> ColumnLoss:
+def _is_tail(span: Span | str | None) -> bool:
+    """Whether it is open, as `>90` and `[65, >90]` are."""
+    return isinstance(span, Span) and (span.low is None or span.high is None)
+
+
+def _summed(
+    shares: Sequence[Share | None], counts: Sequence[int], stars: Sequence[int], tails: Sequence[bool], quasi: Quasi
+) -> ColumnLoss:
     """The mean of shares that occur so often; shares of one denominator are added as integers first."""
     unread = sum(count for share, count in zip(shares, counts, strict=True) if share is None)
     if unread:
@@ -129,11 +139,12 @@ def _summed(shares: Sequence[Share | None], counts: Sequence[int], stars: Sequen
         raise TableError(f"Column '{quasi.column}': {many} that no release by this schema has.")
     sums: dict[int, int] = {}
     degrees = [0, 0, 0, 0]
-    for share, count in zip(shares, counts, strict=True):
+    for share, count, is_tail in zip(shares, counts, tails or [False] * len(counts), strict=True):
         assert share is not None
         lost, whole = share
         sums[whole] = sums.get(whole, 0) + lost * count
-        degrees[0 if not lost else 1 if 4 * lost <= whole else 2 if lost < whole else 3] += count
+        degree = 0 if not lost else 1 if 4 * lost <= whole else 2 if lost < whole else 3
+        degrees[max(degree, 2) if is_tail else degree] += count
     total = sum((Fraction(lost, whole) for whole, lost in sums.items()), Fraction(0))
     rows = sum(counts)
     return ColumnLoss(total / rows if rows else Fraction(0), (*degrees,), sum(stars))  # type: ignore[arg-type]
@@ -147,7 +158,7 @@ def _shares_of(names: list[str], quasi: Quasi, schema: Schema) -> list[Share | N
         return [ALL if name == HIDDEN else NOTHING for name in names]
     if quasi.kind == "text":
         return [(len(name) - len(name.rstrip(HIDDEN)), len(name)) for name in names]
-    if quasi.kind in ("numeric", "date"):
+    if quasi.kind in SPANNED:
         return _widths([_span(name, quasi, schema) for name in names], quasi)
     share_of = _in_tree(quasi.hierarchy, schema.decimal)
     return [ALL if name == HIDDEN else share_of(name) for name in names]
@@ -202,7 +213,8 @@ def _of_bounds(source: Source, quasi: Quasi, schema: Schema) -> ColumnLoss:
     spans = [_between(ends[0][one], ends[1][other], quasi) for one, other in pairs]
     shares = [NOTHING if gone else share for share, gone in zip(_widths(spans, quasi), missing, strict=True)]
     stars = [count if span == HIDDEN else 0 for span, count in zip(spans, counts, strict=True)]
-    return _summed(shares, counts, stars, quasi)
+    tails = [_is_tail(span) and not gone for span, gone in zip(spans, missing, strict=True)]
+    return _summed(shares, counts, stars, tails, quasi)
 
 
 def _end(name: str, quasi: Quasi, schema: Schema) -> Fraction | str:

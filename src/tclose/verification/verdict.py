@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from tclose.schema.schema import Schema
 from tclose.verification.class_diversity import Reached
 from tclose.verification.measure_release import Measured
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Verdict:
     """Whether a released table keeps its promise, and what it reaches.
 
@@ -26,13 +27,24 @@ class Verdict:
         What the certificate claims and neither the file nor the schema can show, each with the reason.
     persons
         The persons of the class that has fewest, where an original was given that says whose a row is; else None.
+    schema
+        The schema it was judged by, patterns being columns.
+    warning
+        What kept columns do that nobody checked (`keep_unchecked`); it comes first wherever the verdict is shown.
     """
 
     problems: tuple[str, ...]
-    measured: Measured | None = field(repr=False)
+    measured: Measured | None
     certificate: bool | None = None
     unchecked: dict[str, str] = field(default_factory=dict)
     persons: int | None = None
+    schema: Schema | None = None
+    warning: str | None = None
+
+    def __repr__(self) -> str:
+        told = f"problems={self.problems!r}, certificate={self.certificate!r}, unchecked={self.unchecked!r}"
+        first = "" if self.warning is None else f"{self.warning}; "
+        return f"Verdict({first}holds={self.holds}, {told}, persons={self.persons!r})"
 
     @property
     def holds(self) -> bool:
@@ -73,6 +85,7 @@ class Verdict:
             counted = "rows" if self.persons is None else "persons"
             told = self.measured.as_dict() | {"k": self.k, "counted": counted, "k_rows": self.measured.k}
         return {
+            **({} if self.warning is None else {"warning": self.warning}),
             "holds": self.holds,
             "problems": list(self.problems),
             **told,

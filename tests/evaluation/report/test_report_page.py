@@ -19,6 +19,8 @@ from tclose.evaluation.utility.utility import beside
 from tclose.pages.card import promise_rows
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
+from tclose.table.source import read
+from tclose.verification.published_loss import published_loss
 from tests.evaluation.choosing.test_compare import small_table
 from tests.pages.test_pages import checked
 from tests.seeds import for_seeds
@@ -137,6 +139,24 @@ def test_how_far_columns_are_generalized() -> None:
     both = beside(frame, shown, Schema.from_dict(keys), aligned=True)
     assert degrees(both, "age") == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0])
     assert degrees(both, "sex") == pytest.approx([2 / 3, 0, 0, 1 / 3])
+
+
+@pytest.mark.parametrize("publish", ["interval", "bounds"])
+def test_hidden_tails_are_not_said_to_be_kept(publish: str) -> None:
+    ages = [*range(51, 111), *([20] * 20), *([30] * 20)]
+    frame = pl.DataFrame({"age": ages, "ill": ["a", "b"] * 50})
+    age = {"kind": "numeric", "top": 50, "publish": publish}
+    keys = {"k": 5, "quasi": {"age": age}, "sensitive": {"ill": {"distance": "equal", "t": 1}}}
+    release = quietly(frame, Schema.from_dict(keys), seed=1)
+    shown = list(map(str, release.table["age_low" if publish == "bounds" else "age"].to_list()))
+    assert shown.count(">50" if publish == "interval" else "50") == 60
+    found = published_loss(read(release.table), release.schema).columns["age"]
+    assert found is not None
+    assert found.degrees == (40, 0, 60, 0)
+    assert degrees(beside(frame, release), "age") == pytest.approx([0.4, 0, 0.6, 0])
+    public = public_report_html(release.table, release.schema, certificate=release.certificate)
+    for page in (public, report_html(frame, release, queries=0)):
+        assert "counts as more, whatever its loss" in page
 
 
 def test_what_was_asked_stands_beside_what_was_reached() -> None:

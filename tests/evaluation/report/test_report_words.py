@@ -20,6 +20,7 @@ from tclose.release.certificate import certificate_path
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
 from tests.pages.test_pages import checked
+from tests.strategies import run
 
 DAY = date(2026, 1, 31)
 ROOT = Path(__file__).resolve().parents[3]
@@ -72,6 +73,38 @@ def test_unchecked_columns_come_first_everywhere() -> None:
         assert "sees groups of at least 1 row, and 200 of 200 rows are alone" in text
         assert "now none is" not in text
         assert "Not checked: whether &#x27;number&#x27;" in text or "Not checked: whether 'number'" in text
+
+
+def test_unchecked_columns_come_first_in_verdicts_and_measures(tmp_path: Path) -> None:
+    release, data, schema = release_of(), tmp_path / "data.csv", tmp_path / "schema.toml"
+    path, told = tmp_path / "release.csv", "kept columns not checked: with these columns"
+    release.write(path)
+    people().write_csv(data)
+    schema.write_text(release.schema.to_toml(), encoding="utf-8")
+    verdict = tclose.verify(path, schema)
+    assert repr(verdict).startswith(f"Verdict({told} the smallest group has 1 row")
+    assert next(iter(verdict.as_dict().items()))[0] == "warning"
+    commands: dict[str, list[str | Path]] = {
+        "verify": [path],
+        "utility": [data, path, "--queries", "0"],
+        "suggest": [data, "--method", "mondrian", "--queries", "0"],
+        "compare": [data, "--methods", "mondrian", "--queries", "0"],
+    }
+    for name, given in commands.items():
+        shown = run(name, *given, "-s", schema)
+        assert shown.code == 0
+        assert shown.out.startswith("Kept columns not checked: with these columns"), name
+        fields = json.loads(run(name, *given, "-s", schema, "--json").out)
+        assert next(iter(fields)) == "warning", name
+        assert fields["warning"].startswith(told)
+    found = tclose.compare(people(), release.schema, methods=["mondrian"], queries=0, jobs=1)
+    for page in (found.html(), found._repr_html_()):
+        assert "Kept columns not checked" in " ".join(checked(page).text)[:200]
+    swept = tclose.suggest(people(), release.schema, method="mondrian", queries=0)
+    assert "Kept columns not checked" in " ".join(checked(swept.html()).text)[:200]
+    plain = release_of(keep=None, keep_unchecked=None, identifiers=["number"])
+    assert "warning" not in tclose.verify(plain.table, plain.schema).as_dict()
+    assert repr(tclose.verify(plain.table, plain.schema)).startswith("Verdict(holds=True")
 
 
 def test_checked_columns_are_said_to_be_checked() -> None:
@@ -157,3 +190,72 @@ def test_what_a_method_says_of_its_run() -> None:
     assert "stopped" in run_words({"stopped_early": True})[0]
     assert "at least 0.25" in run_words({"optimal": False, "loss_at_least": 0.25})[0]
     assert "by counting" in run_words({"optimal": True, "proved_by": "counting"})[0]
+
+
+def public_text(path: Path, schema: Schema, certificate: dict[str, Any] | None = None) -> str:
+    return " ".join(checked(public_report_html(path, schema, certificate=certificate, day=DAY)).text)
+
+
+def test_claims_are_not_told_as_facts(tmp_path: Path) -> None:
+    path, release = tmp_path / "release.csv", release_of(keep=None, keep_unchecked=None, unit="number")
+    fields = release.write(path).certificate.as_dict()
+    forged = {
+        **fields,
+        "method": {"name": "exact, proven optimal", "parameters": {"all": "perfect" * 200}},
+        "versions": {**fields["versions"], "tclose": "9.9 (by ISO)"},
+    }
+    text = public_text(path, release.schema, forged)
+    facts, claims = text.split("The certificate claims, and the file cannot show:")
+    claims, after = claims.split("What an attacker can do")
+    for claim in (
+        "proven optimal",
+        "9.9 (by ISO)",
+        "one row a unit, checked",
+        "order: random",
+        "formulas: as they are",
+    ):
+        assert claim in claims
+        assert claim not in facts + after
+    assert "checked on the original" not in text
+    assert "Not checked here: whether every unit has one row" in facts
+    assert "k rows are fewer than k persons" in after
+    assert text.count("perfect") < 100
+    assert "File: release.csv" in facts
+    in_memory = public_report_html(release.table, release.schema, certificate=fields, day=DAY)
+    told = " ".join(checked(in_memory).text)
+    assert "File: release.csv" not in told
+    assert "a table was given, and not its file" in told
+    mine = " ".join(checked(report_html(people(), release, queries=0, day=DAY)).text)
+    assert "That every unit has one row was checked on the original" in mine
+    assert "Method: mondrian" in mine
+
+
+def test_words_of_a_certificate_of_version_1_are_not_printed(tmp_path: Path) -> None:
+    path, release = tmp_path / "release.csv", release_of()
+    fields = release.write(path).certificate.as_dict()
+    words = "t and l hold for classes, not for groups that also agree on these columns"
+    old = {**fields, "certificate": 1, "loss": 0.5}
+    old["keep"] = f"not checked: with these columns groups may be smaller than k; {words}"
+    text = public_text(path, release.schema, old)
+    assert "groups may be smaller than k" not in text
+    assert f"200 of 200 rows are alone; {words}" in text
+    with pytest.raises(tclose.VerificationError, match="keep differ"):
+        public_text(path, release.schema, {**old, "keep": "not checked: nobody can be found"})
+
+
+def test_a_stricter_promise_is_told_throughout(tmp_path: Path) -> None:
+    """As after `anonymize --k 10 --t ill=0.45`, with the report made by the schema file."""
+    strict, path = release_of(k=10, sensitive={"ill": {"distance": "equal", "t": 0.45}}), tmp_path / "release.csv"
+    strict.write(path)
+    loose = release_of().schema
+    text = public_text(path, loose)
+    assert "asked 10" in text
+    assert "at least 10" in text
+    assert "asked: at most 0.45" in text
+    assert "asked 5" not in text
+    assert "at most 0.5 " not in text
+    assert "at most 0.5)" not in text
+    assert "it is stricter than the schema, and the table keeps it" in text
+    own = public_text(path, strict.schema)
+    more = "Of what was asked: it is stricter than the schema, and the table keeps it."
+    assert own.split() == text.replace(more, "").split()

@@ -16,6 +16,7 @@ from tclose.evaluation.choosing.best_methods import best_by_measure
 from tclose.evaluation.choosing.compare_page import comparison_note, comparison_page
 from tclose.evaluation.choosing.trials import Gains, Trial, TrialTable, label
 from tclose.pipeline import Listener
+from tclose.release.certificate import keep_warning, warned
 from tclose.schema.changes import with_k, with_t
 from tclose.schema.keys import ColumnKeys, takes_keys
 from tclose.schema.schema import Schema, SchemaLike
@@ -41,12 +42,15 @@ class Comparison:
         What attackers gain from the table as it stands.
     jobs
         How many ran at once: only times of runs by themselves can be compared well.
+    warning
+        That kept columns are not checked (`keep_unchecked`).
     """
 
     rows: int
     runs: tuple[Trial, ...]
     before: Gains
     jobs: int = 1
+    warning: str | None = None
 
     @property
     def done(self) -> tuple[Trial, ...]:
@@ -72,7 +76,7 @@ class Comparison:
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {
+        told = {
             "rows": self.rows,
             "jobs": self.jobs,
             "before": asdict(self.before),
@@ -80,6 +84,7 @@ class Comparison:
             "frontier": [self.runs.index(run) for run in self.frontier],
             "best": {each.measure.name: each.as_list() for each in best_by_measure(self.done)},
         }
+        return warned(self.warning, told)
 
     def html(self) -> str:
         """One page that opens offline, with charts; no value of the table is in it."""
@@ -168,7 +173,8 @@ def compare(
         for place in _as_they_end(waiting, plans, control):
             runs[place] = plans[place].result(waiting[place])
             tell(f"{len(runs)} of {len(plans)} runs, last {plans[place]}", None, len(runs) / len(plans))
-    return Comparison(len(ground.table), tuple(runs[place] for place in range(len(plans))), before.result(), jobs)
+    made = tuple(runs[place] for place in range(len(plans)))
+    return Comparison(len(ground.table), made, before.result(), jobs, keep_warning(schema))
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,11 @@ class Compared(Protocol):
     """What a page needs of a `Comparison`."""
 
     @property
+    def warning(self) -> str | None:
+        """That kept columns are not checked."""
+        ...
+
+    @property
     def rows(self) -> int:
         """Of the table."""
         ...
@@ -81,9 +86,15 @@ class Compared(Protocol):
         ...
 
 
+def _begun(found: Compared) -> Page:
+    """A page that says first what was not checked."""
+    title = f"{_count(len(_methods(found)), 'method')} compared on {_count(found.rows, 'row')}"
+    return Page(title if found.warning is None else f"Kept columns not checked: {title}")
+
+
 def comparison_page(found: Compared) -> Page:
     """All of it."""
-    page = Page(f"{_count(len(_methods(found)), 'method')} compared on {_count(found.rows, 'row')}")
+    page = _begun(found)
     page.text(verdict(found), "lead")
     page.tiles(_tiles(found))
     if found.done:
@@ -106,7 +117,7 @@ def comparison_page(found: Compared) -> Page:
 
 def comparison_note(found: Compared) -> Page:
     """The same in short, for a notebook."""
-    page = Page(f"{_count(len(_methods(found)), 'method')} compared on {_count(found.rows, 'row')}")
+    page = _begun(found)
     page.text(verdict(found))
     _table(page, found)
     page.text("Charts and all numbers: Path('comparison.html').write_text(comparison.html())", "soft")

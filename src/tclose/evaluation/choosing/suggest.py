@@ -17,6 +17,7 @@ from tclose.evaluation.choosing.suggest_page import suggestion_note, suggestion_
 from tclose.evaluation.choosing.sweep import REFINED, Sweep
 from tclose.evaluation.choosing.trials import Gains, Trial, TrialTable, exact_or_none, label
 from tclose.pipeline import Listener
+from tclose.release.certificate import keep_warning, warned
 from tclose.schema.changes import with_k, with_t
 from tclose.schema.keys import SchemaKeys, takes_keys
 from tclose.schema.schema import SchemaLike
@@ -57,6 +58,8 @@ class Suggestion:
         The k of the schema: the swept one is another where the risk was bounded.
     seed
         Of every run.
+    warning
+        That kept columns are not checked (`keep_unchecked`).
     """
 
     rows: int
@@ -71,6 +74,7 @@ class Suggestion:
     bounds: Bounds = NO_BOUNDS
     schema_k: int | None = None
     seed: int = 0
+    warning: str | None = None
 
     @property
     def chosen(self) -> int | None:
@@ -99,7 +103,7 @@ class Suggestion:
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         knee = None if self.knee is None else exact_or_none(self.runs[self.knee].t)
-        return {
+        told = {
             "rows": self.rows,
             "method": self.method,
             "seed": self.seed,
@@ -114,6 +118,7 @@ class Suggestion:
             "before": asdict(self.before),
             "runs": [run.as_dict() for run in self.runs],
         }
+        return warned(self.warning, told)
 
     def html(self) -> str:
         """One page that opens offline, with charts; no value of the table is in it."""
@@ -232,6 +237,7 @@ def suggest(
         bounds,
         given.k,
         seed,
+        warning=keep_warning(swept),
     )
 
 

@@ -12,9 +12,14 @@ WIDTH, HEIGHT = 940.0, 360.0
 HEADER = ("", "t", "loss", "query error", "rise", "guess", "risk", "classes")
 
 
+def _begun(found: Swept) -> Page:
+    """A page that says first what was not checked."""
+    return Page(title(found) if found.warning is None else f"Kept columns not checked: {title(found)}")
+
+
 def suggestion_page(found: Swept) -> Page:
     """All of it."""
-    page = Page(title(found))
+    page = _begun(found)
     page.text(verdict(found), "lead")
     _tiles(page, found)
     page.heading("Marks on the curves")
@@ -43,7 +48,7 @@ def suggestion_page(found: Swept) -> Page:
 
 def suggestion_note(found: Swept) -> Page:
     """The same in short, for a notebook."""
-    page = Page(title(found))
+    page = _begun(found)
     page.text(verdict(found))
     _marks(page, found)
     page.text("Advice, not a proof. Charts: suggestion.html()", "soft")

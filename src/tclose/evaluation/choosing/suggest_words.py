@@ -31,6 +31,11 @@ class Swept(Protocol):
         ...
 
     @property
+    def warning(self) -> str | None:
+        """That kept columns are not checked."""
+        ...
+
+    @property
     def seed(self) -> int:
         """Of all trials."""
         ...

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from tclose.errors import VerificationError
 from tclose.evaluation.report.report_words import (
+    add_claims,
     add_degrees,
     add_distributions,
     add_limits,
@@ -25,10 +28,12 @@ from tclose.pipeline import verify
 from tclose.release.certificate import certificate_path
 from tclose.release.certificate_check import CertificateLike, read_certificate
 from tclose.release.formulas import read_released
+from tclose.schema.changes import with_k, with_t
 from tclose.schema.schema import Schema, SchemaLike
 from tclose.table.arguments import check_order
 from tclose.verification.measure_release import Measured
 from tclose.verification.published_loss import PublishedLoss, published_loss
+from tclose.verification.verdict import Verdict
 
 AWAY = (
     "This report may be given away: it follows from the released file, its schema and its certificate, and from "
@@ -83,24 +88,39 @@ def public_report_html(
         raise VerificationError(
             "A report is made of a release with its certificate, and there is none. Give `certificate`."
         )
-    fields = read_certificate(beside)
-    return _page(schema, verdict.measured, published_loss(source, schema), fields, day).html()
+    fields, loss = read_certificate(beside), published_loss(source, schema)
+    return _page(as_required(schema, fields["required"]), verdict, loss, fields, day).html()
 
 
-def _page(
-    schema: Schema, measured: Measured, loss: PublishedLoss, certificate: dict[str, Any], day: date | None
-) -> Page:
+def as_required(schema: Schema, required: Mapping[str, Any]) -> Schema:
+    """The schema with the k and t of a verified certificate, which may be stricter.
+
+    Examples
+    --------
+    >>> schema = Schema.from_dict({"k": 5, "quasi": {"age": {"kind": "numeric"}}})
+    >>> as_required(schema, {"k": 10, "t": {}, "l": {}}).k
+    10
+    """
+    for name, t in required["t"].items():
+        schema = with_t(schema, Fraction(t["exact"]), name)
+    return with_k(schema, required["k"])
+
+
+def _page(schema: Schema, verdict: Verdict, loss: PublishedLoss, certificate: dict[str, Any], day: date | None) -> Page:
+    measured, claimed = verdict.measured, verdict.unchecked
+    assert measured is not None
     page = Page(title_of(schema, "Report of a release"))
-    add_opening(page, schema, measured, certificate, AWAY, day)
+    add_opening(page, schema, measured, certificate, AWAY, day, claimed)
     page.text(summary(schema, measured))
     value = loss.value
     add_tiles(page, schema, measured, None if value is None else float(value), "loss by released values")
-    add_promise(page, schema, measured, certificate)
+    add_promise(page, schema, measured, certificate, claimed)
+    add_claims(page, certificate, claimed)
     _risks(page, schema, measured)
     add_distributions(page, schema, measured)
-    _generalized(page, measured, loss)
+    _generalized(page, schema, measured, loss)
     add_sizes(page, schema, measured)
-    add_limits(page, schema)
+    add_limits(page, schema, claimed)
     return page
 
 
@@ -121,7 +141,7 @@ def _risks(page: Page, schema: Schema, measured: Measured) -> None:
     page.points(told)
 
 
-def _generalized(page: Page, measured: Measured, loss: PublishedLoss) -> None:
+def _generalized(page: Page, schema: Schema, measured: Measured, loss: PublishedLoss) -> None:
     found = {column: each for column, each in loss.columns.items() if each is not None}
     page.heading("What was generalized, and how far")
     without = [column for column, each in loss.columns.items() if each is None]
@@ -135,4 +155,4 @@ def _generalized(page: Page, measured: Measured, loss: PublishedLoss) -> None:
         "By share of rows: how much of the column's range a released value covers. The range is the declared one, or "
         "that of all released values; for hierarchies it is all leaves or levels, for text the characters."
     )
-    add_degrees(page, entries, losses, what)
+    add_degrees(page, schema, entries, losses, what)

@@ -35,6 +35,7 @@ from tclose.pages.page import Page
 from tclose.release.certificate import Certificate
 from tclose.release.release import Release
 from tclose.table.arguments import check_order
+from tclose.table.axes import Axis, SpanAxis
 from tclose.table.source import read
 
 QUERIES = 1000
@@ -224,7 +225,7 @@ def _generalized(page: Page, both: ReadBack, queries: int) -> None:
     losses = loss_by_column(both)
     entries = [(column, [float(share) for share in degrees(both, column)]) for column in losses]
     what = "By share of rows: how much of the column's range, or of the leaves of its hierarchy, a class covers."
-    add_degrees(page, entries, losses, what)
+    add_degrees(page, both.schema, entries, losses, what)
     asked = query_error(both, queries) if queries else None
     if asked is not None and asked.answered:
         page.text(
@@ -234,16 +235,28 @@ def _generalized(page: Page, both: ReadBack, queries: int) -> None:
 
 
 def degrees(both: ReadBack, column: str) -> NDArray[np.float64]:
-    """The share of rows whose value of a column is kept, little generalized, more, or hidden."""
+    """The share of rows whose value of a column is kept, little generalized, more, or hidden; tails are more."""
     cost, weight = np.zeros(len(both.sizes)), 0.0
+    in_tail = np.zeros(len(both.sizes), bool)
     for axis, span in zip(both.table.axes, both.spans, strict=True):
         if axis.column == column:
             cost += axis.weight * axis.cost(*span)
             weight += axis.weight
+            in_tail |= _reaches_a_tail(axis, span)
     cost /= weight
     degree = np.select([cost <= 1e-12, cost <= 0.25, cost < 1 - 1e-12], [0, 1, 2], 3)
+    degree = np.where(in_tail, np.maximum(degree, 2), degree)
     counted: NDArray[np.float64] = np.bincount(degree, weights=both.sizes, minlength=4) / both.sizes.sum()
     return counted
+
+
+def _reaches_a_tail(axis: Axis, span: tuple[NDArray[np.int32], NDArray[np.int32]]) -> NDArray[np.bool_]:
+    """Which classes have values beyond `bottom` or `top`."""
+    if not isinstance(axis, SpanAxis):
+        return np.zeros(len(span[0]), bool)
+    beyond = np.array([label[:1] in ("<", ">") for label in axis.low_labels] + [False] * axis.missing, bool)
+    found: NDArray[np.bool_] = beyond[span[0]] | beyond[span[1]]
+    return found
 
 
 def _learned(found: AttackResults, name: str) -> float:

@@ -22,7 +22,7 @@ from tclose.pages.charts import (
 )
 from tclose.pages.page import Page
 from tclose.pages.svg import Drawing
-from tclose.release.certificate import LIMITS, kept_words
+from tclose.release.certificate import CLASSES_ALONE, LIMITS, kept_words
 from tclose.schema.schema import Schema
 from tclose.verification.measure_release import Measured
 from tclose.verification.share_changes import ShareChange, share_changes
@@ -40,6 +40,13 @@ NOT_PROTECTED = (
     "It does not hide how it was made. Whoever knows the method can run it on guesses, and rule some of them out.",
     "It looks at one release. Another table about the same people, or another release of this one, may undo it.",
 )
+NOTHING: Mapping[str, str] = {}
+NAMED = {"method": "Method", "recode": "Recoding", "unit": "Unit"}
+LONGEST = 500  # characters of a claim
+TAILS = (
+    "A value that is coded as beyond `bottom` or `top` counts as more, whatever its loss, which reaches to the end of "
+    "the range alone."
+)
 SEVERAL_ROWS = "If one person has several rows, k rows are fewer than k persons."
 
 
@@ -53,17 +60,29 @@ def _is_unchecked(schema: Schema) -> bool:
 
 
 def add_opening(
-    page: Page, schema: Schema, measured: Measured, certificate: Mapping[str, Any], away: str, day: date | None
+    page: Page,
+    schema: Schema,
+    measured: Measured,
+    certificate: Mapping[str, Any],
+    away: str,
+    day: date | None,
+    claimed: Mapping[str, str] = NOTHING,
 ) -> None:
-    """Whether the report may be given away, and what it is about: file, digest, versions and day."""
+    """Whether the report may be given away, and what it is about: file, digest, version and day.
+
+    What is `claimed`, and cannot be checked, is left to `add_claims`; so it is in all that follows.
+    """
     if _is_unchecked(schema):
         page.text(f"{quoted(schema.keep)}: {kept_words(schema, measured)}.", "lead")
     page.text(away, "lead")
-    file = (
-        f"File: {certificate['file']}. SHA-256: {certificate['sha256']}." if "file" in certificate else "No file yet."
-    )
-    written = (day or date.today()).isoformat()
-    page.text(f"{file} tclose {certificate['versions']['tclose']}. Report of {written}.", "soft")
+    told = []
+    if "file" not in certificate:
+        told.append("No file yet.")
+    elif "file" not in claimed:
+        told.append(f"File: {certificate['file']}. SHA-256: {certificate['sha256']}.")
+    if "versions" not in claimed:
+        told.append(f"tclose {certificate['versions']['tclose']}.")
+    page.text(" ".join([*told, f"Report of {(day or date.today()).isoformat()}."]), "soft")
 
 
 def add_tiles(page: Page, schema: Schema, measured: Measured, loss: float | None, what: str) -> None:
@@ -120,7 +139,13 @@ def _moved(change: ShareChange) -> str:
     return f"from {share_words(float(change.table))} of the table to {share_words(float(change.in_class))} of a class"
 
 
-def add_promise(page: Page, schema: Schema, measured: Measured, certificate: Mapping[str, Any]) -> None:
+def add_promise(
+    page: Page,
+    schema: Schema,
+    measured: Measured,
+    certificate: Mapping[str, Any],
+    claimed: Mapping[str, str] = NOTHING,
+) -> None:
     """What was asked beside what was reached, what decided it, and what was not checked."""
     page.heading("What was asked, and what was reached")
     page.table(ASKED, promise_rows(certificate), words=True)
@@ -129,19 +154,35 @@ def add_promise(page: Page, schema: Schema, measured: Measured, certificate: Map
         page.text("The share of a single value in a class, beside its share in the table, in points of percent:")
         header = ("", "largest rise", "table → class", "largest fall", "table → class")
         page.table(header, [(name, *_points(rise), *_points(fall)) for name, (rise, fall) in changes.items()])
-    page.text(" ".join(decided(schema)), "soft")
-    method = certificate["method"]
-    options = ", ".join(f"{name} = {value}" for name, value in method["parameters"].items())
-    page.text(
-        f"Method: {method['name']}{f' ({options})' if options else ''}. Recoding: {certificate['recode']}. "
-        f"Unit: {certificate['unit']}.",
-        "soft",
-    )
+    page.text(" ".join(decided(schema, "unit" in claimed)), "soft")
+    names = [name for name in ("method", "recode", "unit") if name not in claimed]
+    page.text(" ".join(f"{NAMED[name]}: {_value(name, certificate[name])}." for name in names), "soft")
     binned = [name for name, column in certificate["columns"].items() if "guarantee" in column]
     if binned:
         page.text(f"For {quoted(binned)} the promise is on bins of values, not on values inside one.", "soft")
     if schema.keep:
-        page.text(f"Kept as they are: {quoted(schema.keep)}. {_sentence(certificate['keep'])}", "soft")
+        words = _sentence(f"{kept_words(schema, measured)}; {CLASSES_ALONE}")
+        page.text(f"Kept as they are: {quoted(schema.keep)}. {words}", "soft")
+
+
+def add_claims(page: Page, certificate: Mapping[str, Any], claimed: Mapping[str, str]) -> None:
+    """What the certificate says and nothing shows, each with the reason."""
+    told = [f"{name}: {_value(name, certificate[name])} ({claimed[name]})" for name in claimed if name != "required"]
+    if told:
+        page.text("The certificate claims, and the file cannot show:")
+        page.points(told)
+    if "required" in claimed:
+        page.text(f"Of what was asked: {claimed['required']}.", "soft")
+
+
+def _value(name: str, value: Any) -> str:
+    """A field of a certificate in words, those of a forged one cut short."""
+    if name == "method":
+        options = ", ".join(f"{option} = {given}" for option, given in value["parameters"].items())
+        words = f"{value['name']}{f' ({options})' if options else ''}"
+    else:
+        words = ", ".join(f"{each} {found}" for each, found in value.items()) if name == "versions" else str(value)
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]}..."
 
 
 def _points(change: ShareChange) -> tuple[str, str]:
@@ -149,8 +190,8 @@ def _points(change: ShareChange) -> tuple[str, str]:
     return f"{change.points:+.1f}", shares
 
 
-def decided(schema: Schema) -> Iterator[str]:
-    """What the verifier decided, and what nobody did."""
+def decided(schema: Schema, is_claimed: bool = False) -> Iterator[str]:
+    """What the verifier decided, and what nobody did; that units have one row is claimed where no original is there."""
     t = [each.column for each in schema.sensitive if each.t is not None] + [each.name for each in schema.joint]
     diverse = [each.column for each in schema.sensitive if each.l is not None]
     found = ["k", *([f"t of {quoted(t)}"] if t else []), *([f"l of {quoted(diverse)}"] if diverse else [])]
@@ -162,6 +203,8 @@ def decided(schema: Schema) -> Iterator[str]:
         yield f"Not checked: whether {quoted(schema.keep)} single out fewer than k rows."
     if schema.unit is None:
         yield "Not checked: whether every person has one row."
+    elif is_claimed:
+        yield "Not checked here: whether every unit has one row, which the release does not show."
     else:
         yield "That every unit has one row was checked on the original; the release does not show it."
 
@@ -190,13 +233,19 @@ def _distribution(page: Page, found: Distribution) -> None:
     page.figure(drawing.svg(f"{found.column} in the whole table and in the farthest classes", inside=True), found.note)
 
 
+def has_tails(schema: Schema) -> bool:
+    """Whether some column codes its tails."""
+    return any(quasi.bottom is not None or quasi.top is not None for quasi in schema.quasi)
+
+
 def add_degrees(
-    page: Page, entries: Sequence[tuple[str, Sequence[float]]], losses: Mapping[str, float], what: str
+    page: Page, schema: Schema, entries: Sequence[tuple[str, Sequence[float]]], losses: Mapping[str, float], what: str
 ) -> None:
     """How far each column was generalized: shares of rows by degree, and the loss."""
     drawing = Drawing(WIDTH, shares_height(len(entries)))
     shares(drawing, DEGREES, [(column, list(each)) for column, each in entries])
-    page.figure(drawing.svg("How far each column was generalized, by share of rows", inside=True), what)
+    words = f"{what} {TAILS}" if has_tails(schema) else what
+    page.figure(drawing.svg("How far each column was generalized, by share of rows", inside=True), words)
     rows = [(column, f"{losses[column]:.3f}", *(share_words(each) for each in lengths)) for column, lengths in entries]
     page.table(("column", "loss", *DEGREES), rows)
 
@@ -220,11 +269,12 @@ def add_sizes(page: Page, schema: Schema, measured: Measured) -> None:
     page.figure(drawing.svg("Rows by the size of their class", inside=True), "Rows by the size of their class.")
 
 
-def add_limits(page: Page, schema: Schema) -> None:
+def add_limits(page: Page, schema: Schema, claimed: Mapping[str, str] = NOTHING) -> None:
     """What no release promises."""
     page.heading("What is not promised")
     page.text(LIMITS)
-    page.points([*NOT_PROTECTED, *(() if schema.unit is not None else (SEVERAL_ROWS,))])
+    knows_units = schema.unit is not None and "unit" not in claimed
+    page.points([*NOT_PROTECTED, *(() if knows_units else (SEVERAL_ROWS,))])
 
 
 def rows_of(number: int) -> str:

@@ -20,6 +20,7 @@ from tclose.evaluation.utility.queries import QueryError, query_error
 from tclose.evaluation.utility.reading_back import ReadBack, read_release
 from tclose.evaluation.utility.summed_loss import summed_loss
 from tclose.evaluation.utility.suppressed import suppressed_cells
+from tclose.release.certificate import keep_warning, warned
 from tclose.release.release import Release
 from tclose.schema.schema import Schema, SchemaLike
 
@@ -50,6 +51,8 @@ class Utility:
         The share of rows without the most frequent label of their class, if a label was given.
     classifier
         The accuracy of a classifier, if asked.
+    warning
+        That kept columns were not checked (`keep_unchecked`).
     """
 
     rows: int
@@ -67,10 +70,11 @@ class Utility:
     cubes: dict[int, float] | None = None
     classification: float | None = None
     classifier: Accuracy | None = None
+    warning: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it: None for what was not asked, and for a divergence that is infinite."""
-        told = dict(vars(self))
+        told = warned(self.warning, {name: value for name, value in vars(self).items() if name != "warning"})
         for name in ("entropy", "queries", "classifier"):
             told[name] = told[name].as_dict() if told[name] is not None else None
         if self.cubes is not None:
@@ -155,6 +159,7 @@ def utility(
         cubes={level: cube_divergence(read, level) for level in cubes} if cubes else None,
         classification=None if label is None else classification_metric(read, label),
         classifier=classifier_accuracy(read, label, seed=seed) if classifier and label is not None else None,
+        warning=keep_warning(read.schema),
     )
 
 
