@@ -122,6 +122,13 @@ FOUND = [
         "a CSV of typed numbers is written with points, and then not understood",
     ),
     Found(
+        "dates with a time of day under suppression, in a hierarchy of dates",
+        Case(1, (Column("q", "date", (date(2020, 5, 17),) * 4 + (date(2021, 3, 19),) * 2), Column("s", "text", tuple("ababab"))),
+             {"k": 2, "recode": "suppress", "quasi": {"q": {"kind": "categorical", "hierarchy": {"build": "dates",
+              "levels": ["month", "year"]}}}, "sensitive": {"s": {"distance": "equal", "t": 1}}}, "mondrian"),
+        "the verifier compares the text of a timestamp with that of a day",
+    ),
+    Found(
         "both zeros are one number",
         _one("float", [0.0, -0.0, 1.0, -0.0], {"distance": "equal"}),
     ),

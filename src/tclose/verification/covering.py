@@ -139,7 +139,7 @@ def _cover_of(originals: Originals, quasi: Quasi, recode: str) -> Callable[[str,
     if quasi.kind == "digits":
         return lambda text, which: covers_digits(text, names[which])
     if recode == "suppress":
-        return lambda text, which: text == names[which] or _same_number(text, originals, which, quasi)
+        return lambda text, which: text == names[which] or _same_value(text, originals, which, quasi)
     if quasi.kind == "text":
         return lambda text, which: covers_prefix(text, names[which])
     if isinstance(quasi.hierarchy, Hierarchy):
@@ -153,7 +153,7 @@ def _cover_of(originals: Originals, quasi: Quasi, recode: str) -> Callable[[str,
         return lambda text, which: covers_period(text, int(originals.points.integers[which]))
     if isinstance(quasi.hierarchy, Intervals):
         return lambda text, which: (
-            _covers_half_open(text, originals, which) or _same_number(text, originals, which, quasi)
+            _covers_half_open(text, originals, which) or _same_value(text, originals, which, quasi)
         )
     return lambda text, which: text == names[which]
 
@@ -228,8 +228,11 @@ def _value(originals: Originals, which: int) -> Fraction:
     return Fraction(int(originals.points.integers[which]), 10**originals.points.places)
 
 
-def _same_number(text: str, originals: Originals, which: int, quasi: Quasi) -> bool:
-    """Whether a text writes the number that an original of a hierarchy of intervals is."""
+def _same_value(text: str, originals: Originals, which: int, quasi: Quasi) -> bool:
+    """Whether a text writes the number or the day that an original is, of a hierarchy of intervals or of dates."""
+    if isinstance(quasi.hierarchy, Dates):
+        match = PERIOD.fullmatch(text)
+        return match is not None and match[4] is not None and covers_period(text, int(originals.points.integers[which]))
     if not isinstance(quasi.hierarchy, Intervals):
         return False
     pair = read_number(text)
