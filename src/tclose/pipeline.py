@@ -250,7 +250,7 @@ def verify(
     check_order(df, schema, "verify")
     schema = Schema.of(schema)
     path = Path(df) if isinstance(df, str | Path) else None
-    source = read(df, schema.delimiter)  # a release is UTF-8
+    source = read(df, schema.delimiter, as_shown=True)  # a release is UTF-8
     broken: list[str] = []
     if says_escaped(certificate, path) if escaped_formulas is None else escaped_formulas:
         broken, source = list(unescaped_problems(source)), undo_source(source)

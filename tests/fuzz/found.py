@@ -123,9 +123,11 @@ FOUND = [
     ),
     Found(
         "dates with a time of day under suppression, in a hierarchy of dates",
-        Case(1, (Column("q", "date", (date(2020, 5, 17),) * 4 + (date(2021, 3, 19),) * 2), Column("s", "text", tuple("ababab"))),
-             {"k": 2, "recode": "suppress", "quasi": {"q": {"kind": "categorical", "hierarchy": {"build": "dates",
-              "levels": ["month", "year"]}}}, "sensitive": {"s": {"distance": "equal", "t": 1}}}, "mondrian"),
+        _case(
+            {"q": ("date", [date(2020, 5, 17)] * 4 + [date(2021, 3, 19)] * 2), "s": ("text", [*"ababab"])},
+            {"k": 2, "recode": "suppress", "sensitive": {"s": {"distance": "equal", "t": 1}}, "quasi": {
+                "q": {"kind": "categorical", "hierarchy": {"build": "dates", "levels": ["month", "year"]}}}},
+        ),
         "the verifier compares the text of a timestamp with that of a day",
     ),
     Found(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import combinations, combinations_with_replacement
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from tclose.errors import SchemaError
 from tclose.schema.hierarchy import Hierarchy
+from tclose.schema.schema import Schema
 from tests.oracles.release import read_paths
 from tests.shared_data import shared
 
@@ -292,3 +294,12 @@ def test_sums() -> None:
     weights = np.arange(len(tree.labels), dtype=np.int64)
     by_hand = [sum(n for n in weights.tolist() if node in way_up(tree, n)) for node in range(len(weights))]
     assert tree.sums(weights).tolist() == by_hand
+
+
+def test_hierarchies_are_equal_by_their_trees() -> None:
+    keys = {"k": 2, "quasi": {"q": {"kind": "categorical", "hierarchy": {"x": ["a", "b"], "c": []}}}}
+    schema = Schema.from_dict(keys)
+    for other in (Schema.from_dict(schema.as_dict()), pickle.loads(pickle.dumps(schema))):
+        assert other == schema
+    assert Hierarchy.flat(["a", "b"]) != Hierarchy.flat(["a", "c"])
+    assert hash(Hierarchy.flat(["a", "b"])) == hash(Hierarchy.flat(["a", "b"]))

@@ -53,9 +53,9 @@ def test_thresholds_met_with_equality_hold() -> None:
         ({}, {"person": ["n"] * 4}, ["'person'"]),
         ({}, {"more": ["n"] * 4}, ["'more'"]),
         ({}, {"region": ["x", "y", "x", "y"]}, ["single out", "1 row,"]),
-        ({}, {"age": ["20", "20", None, ""]}, ["'age'", "2 rows have no value"]),
-        ({"missing": "drop"}, {"age": ["20", "20", None, ""]}, ["'age'"]),
-        ({}, {"ill": ["a", "", "a", None]}, ["'ill'", "2 rows have no value"]),
+        ({}, {"age": ["20", "20", None, None]}, ["'age'", "2 rows have no value"]),
+        ({"missing": "drop"}, {"age": ["20", "20", None, None]}, ["'age'"]),
+        ({}, {"ill": ["a", "", "a", ""]}, ["'ill'", "2 rows have no value"]),
         (
             {"sensitive": {"ill": {"distance": "equal", "l": 3}, "pay": {"distance": "ordered", "t": 1}}},
             {},
@@ -82,7 +82,7 @@ def test_a_column_that_is_not_there_is_named() -> None:
 
 def test_kept_columns_may_go_unchecked_and_categories_may_be_missing() -> None:
     assert judged(TABLE | {"region": ["x", "y", "x", "y"]}, keep_unchecked=True).holds
-    assert judged(TABLE | {"age": ["20", "20", None, ""]}, missing="category").holds
+    assert judged(TABLE | {"age": ["20", "20", None, None]}, missing="category").holds
 
 
 def test_open_bounds_may_be_empty() -> None:

@@ -18,7 +18,7 @@ from tclose.table.axes import Axis, SpanAxis, TreeAxis
 from tclose.table.coded import FEW, CodedColumn, as_enum
 from tclose.table.encode import EncodedTable, Spans
 from tclose.table.partition import Partition
-from tclose.table.reading import float_texts, type_name
+from tclose.table.reading import float_texts, one_spelling, type_name
 from tclose.table.source import Source
 
 Places = NDArray[np.int32]
@@ -74,9 +74,9 @@ def recode(
             released += [column.gather(partition.labels) for column in of_classes]
         elif role == "sensitive":
             values = _as_text(columns[name].values, sensitive[name])
-            released.append(_own(values).gather(columns[name].codes))
+            released.append(_own(one_spelling(values)).gather(columns[name].codes))
         elif role == "keep":
-            released.append(_own(source.column(name).gather(table.rows)))
+            released.append(_own(one_spelling(source.column(name).gather(table.rows))))
     return pl.DataFrame(released)
 
 

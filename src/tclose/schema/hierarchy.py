@@ -49,6 +49,15 @@ class Hierarchy:
     parents: NDArray[np.int32]
     source: str | None = None
 
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same tree, wherever it was read from."""
+        if not isinstance(other, Hierarchy):
+            return NotImplemented
+        return self.labels == other.labels and np.array_equal(self.parents, other.parents)
+
+    def __hash__(self) -> int:
+        return hash((self.labels, self.parents.tobytes()))
+
     @classmethod
     def from_paths(
         cls,

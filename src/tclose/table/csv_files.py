@@ -30,8 +30,13 @@ class CsvShape(NamedTuple):
     header: int
 
 
-def read_csv(path: Path, delimiter: str, encoding: str, zipped: bool) -> tuple[pl.DataFrame, tuple[str, int]]:
-    """All columns as text, empty where empty; and what rows are called in messages, with the first one's number."""
+def read_csv(
+    path: Path, delimiter: str, encoding: str, zipped: bool, as_shown: bool = False
+) -> tuple[pl.DataFrame, tuple[str, int]]:
+    """All columns as text, empty where empty; and what rows are called in messages, with the first one's number.
+
+    `as_shown` tells an empty field without quotes, which becomes null, from one with them, as the file does.
+    """
     data = _bytes(path, zipped)
     if encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
         problem = f"'{path.name}' is not encoded as {encoding}; set `encoding` in the schema"
@@ -48,7 +53,7 @@ def read_csv(path: Path, delimiter: str, encoding: str, zipped: bool) -> tuple[p
     frame = guarded(
         f"'{path.name}' is not a readable CSV file: quotes or fields do not fit, or it is not UTF-8 and the schema "
         "does not say its `encoding`",
-        lambda: pl.read_csv(data, infer_schema=False, separator=delimiter, empty_string_is_null=False),
+        lambda: pl.read_csv(data, infer_schema=False, separator=delimiter, empty_string_is_null=as_shown),
     )
     if [name.replace('""', '"') for name in frame.columns] != header or len(frame) != shape.records:
         raise TableError(f"'{path.name}' is not a readable CSV file: its lines do not fit its header.")

@@ -156,10 +156,7 @@ class Reader:
 
 def code(column: pl.Series, missing_values: tuple[str, ...], numeric: bool) -> CodedColumn:
     """The column, coded, with all that counts as missing set to null."""
-    if not is_flat(column):
-        raise TableError(
-            f"Column '{column.name}' is of type {type_name(column)}, which has no categories. Flatten it first."
-        )
+    check_type(column)
     coded = CodedColumn.of(column)
     return coded.with_values(clean(coded.values, missing_values, numeric))
 
@@ -174,6 +171,8 @@ def texts(values: pl.Series) -> pl.Series:
         return pl.Series(values.name, [None if each is None else plain(each) for each in values], dtype=pl.String)
     if isinstance(values.dtype, pl.Datetime):
         return _moment_texts(values)
+    if values.dtype == pl.Time:  # a cast would leave out the fraction
+        return _without_zeros(values.dt.to_string("%H:%M:%S%.f"))
     problem = f"Column '{values.name}' is of type {type_name(values)}, which has no categories"
     return guarded(problem, lambda: values.cast(pl.String))
 
@@ -182,10 +181,12 @@ def _moment_texts(values: pl.Series) -> pl.Series:
     """Times as ISO 8601 has them, those with a zone in UTC, without trailing zeros: the same in every unit."""
     zone = getattr(values.dtype, "time_zone", None)
     plain_times = values.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if zone else values
-    written = (
-        plain_times.dt.to_string("%Y-%m-%dT%H:%M:%S%.f").str.replace(r"(\.\d*?)0+$", "${1}").str.replace(r"\.$", "")
-    )
+    written = _without_zeros(plain_times.dt.to_string("%Y-%m-%dT%H:%M:%S%.f"))
     return written + "+00:00" if zone else written
+
+
+def _without_zeros(written: pl.Series) -> pl.Series:
+    return written.str.replace(r"(\.\d*?)0+$", "${1}").str.replace(r"\.$", "")
 
 
 def _short(given: pl.Series) -> NDArray[np.int64] | None:
@@ -204,6 +205,23 @@ def float_texts(column: pl.Series) -> pl.Series:
     return column.replace_strict(distinct, labels, return_dtype=pl.String) if len(distinct) else column.cast(pl.String)
 
 
+def check_type(column: pl.Series) -> None:
+    """Refuse a column that cannot be released in every format.
+
+    Raises
+    ------
+    TableError
+        It holds lists, records, bytes, objects or durations.
+    """
+    if not is_flat(column):
+        fix = "Flatten it first" if column.dtype.is_nested() else "Cast it to text first"
+        raise TableError(f"Column '{column.name}' is of type {type_name(column)}, which has no categories. {fix}.")
+    if isinstance(column.dtype, pl.Duration):
+        raise TableError(
+            f"Column '{column.name}' is of type Duration, which text files do not have. Cast it to a number or to text."
+        )
+
+
 def is_flat(column: pl.Series) -> bool:
     """Whether its values can be told as text: no lists, structs, bytes or objects."""
     return not column.dtype.is_nested() and column.dtype not in (pl.Binary, pl.Object)
@@ -212,6 +230,27 @@ def is_flat(column: pl.Series) -> bool:
 def type_name(column: pl.Series) -> str:
     """The type of a column without its parameters, among which may be values."""
     return column.dtype.base_type().__name__
+
+
+def one_spelling(column: pl.Series) -> pl.Series:
+    """The column with one spelling of nothing and one of zero: empty text and NaN are null, and -0.0 is 0.0.
+
+    Who reads a file can tell them apart, and no check of a release does.
+
+    Examples
+    --------
+    >>> one_spelling(pl.Series(["", None, "a"])).to_list(), one_spelling(pl.Series([-0.0, float("nan")])).to_list()
+    ([None, None, 'a'], [0.0, None])
+    """
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype == pl.String:
+        empty = (column == "").fill_null(False)
+        return column.set(empty, None) if empty.any() else column
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+        return column.set((column == 0).fill_null(False), 0.0)  # polars leaves -0.0 + 0.0 as it is
+    return column
 
 
 def clean(column: pl.Series, missing_values: tuple[str, ...], numeric: bool) -> pl.Series:
@@ -225,8 +264,7 @@ def clean(column: pl.Series, missing_values: tuple[str, ...], numeric: bool) -> 
             missing |= written.str.to_lowercase().is_in(["", "nan", "-nan", "+nan"])
             missing |= _is_spelled(written.cast(pl.Float64, strict=False), written, missing_values)
         return column.set(missing, None)
-    if column.dtype.is_float():
-        column = column.fill_nan(None) + 0.0  # -0.0 is 0
+    column = one_spelling(column)
     if column.dtype.is_numeric():
         return column.set(_is_spelled(column.cast(pl.Float64), column, missing_values), None)
     return column

@@ -11,7 +11,7 @@ from tclose.errors import TableError
 from tclose.schema.schema import Schema
 from tclose.table.coded import CodedColumn
 from tclose.table.column_names import listed, numbered
-from tclose.table.reading import clean, code
+from tclose.table.reading import check_type, clean, code
 from tclose.table.source import Source
 
 
@@ -46,6 +46,7 @@ def select_rows(source: Source, schema: Schema) -> tuple[dict[str, CodedColumn],
     measured = {quasi.column: quasi.is_measured for quasi in schema.quasi}
     measured |= {sensitive.column: sensitive.is_measured for sensitive in schema.sensitive}
     columns = source.each(measured, lambda column: code(column, schema.missing_values, measured[column.name]))
+    source.each(schema.keep, check_type)
     missing = {
         name: column.codes == len(column.values) - 1 for name, column in columns.items() if column.values.null_count()
     }

@@ -16,6 +16,7 @@ DAY = re.compile(r"([+-]\d{5,9}|-?\d{4})-(\d\d?)-(\d\d?)", re.ASCII)
 MOMENT = re.compile(
     DAY.pattern + r"[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,30}))?)?\s?(Z|z|[+-]\d\d(?::?\d\d(?::?\d\d)?)?)?", re.ASCII
 )
+CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
 EPOCH = date(1970, 1, 1).toordinal()
 UNIT_PLACES = {"ms": 3, "us": 6, "ns": 9}
 SECONDS_A_DAY = 86_400
@@ -132,6 +133,27 @@ def times_of(values: pl.Series) -> Scaled | None:
         whole = [day for day in days if day is not None]
         return Scaled(as_integers(whole), 0) if len(whole) == len(days) else None
     return _moments_of(texts)
+
+
+def clocks_of(values: pl.Series) -> Scaled | None:
+    """Distinct values as nanoseconds since midnight if all are times of day; else None.
+
+    Examples
+    --------
+    >>> clocks_of(pl.Series(["00:00:01.500000"]))
+    Scaled(integers=array([1500000000]), places=9)
+    """
+    if values.dtype == pl.Time:
+        return Scaled(values.to_physical().to_numpy().astype(np.int64), 9)
+    if values.dtype != pl.String or not len(values):
+        return None
+    found = [CLOCK.fullmatch(text) for text in values.to_list()]
+    ticks = [
+        (int(match[1]) * 3600 + int(match[2]) * 60 + int(match[3])) * 10**9 + int((match[4] or "").ljust(9, "0"))
+        for match in found
+        if match is not None
+    ]
+    return Scaled(as_integers(ticks), 9) if len(ticks) == len(found) else None
 
 
 def _moments_of(texts: Sequence[str]) -> Scaled | None:

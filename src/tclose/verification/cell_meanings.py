@@ -30,6 +30,8 @@ def names_of(values: pl.Series) -> list[str]:
     if isinstance(kind, pl.Datetime):
         mark = "" if kind.time_zone is None else "+00:00"
         return [_moment_name(ticks, UNIT_PLACES[kind.time_unit]) + mark for ticks in values.to_physical().to_list()]
+    if kind == pl.Time:
+        return [_clock_name(ticks) for ticks in values.to_physical().to_list()]
     if kind.is_numeric() or kind.is_decimal():
         numbers, finite = numbers_of(values)
         shown = [plain_text(int(number), numbers.places) for number in numbers.integers]
@@ -40,6 +42,13 @@ def names_of(values: pl.Series) -> list[str]:
     if isinstance(kind, pl.Duration):
         return [f"{ticks} {kind.time_unit}" for ticks in values.to_physical().to_list()]
     return [str(value) for value in values.cast(pl.String).to_list()]
+
+
+def _clock_name(ticks: int) -> str:
+    """A time of day in nanoseconds, without trailing zeros; polars would leave out its fraction."""
+    seconds, part = divmod(ticks, 10**9)
+    fraction = f".{part:09}".rstrip("0").rstrip(".")
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
 
 
 def _moment_name(ticks: int, places: int) -> str:

@@ -21,6 +21,7 @@ from tclose.verification.measure_release import Measured, measure
 from tclose.verification.persons import Units, read_units
 from tclose.verification.released_classes import group_rows
 from tclose.verification.sensitive_domains import factored_column
+from tclose.verification.single_spellings import spelling_problems
 from tclose.verification.truth import truth_problems
 
 KEPT = "Kept columns"  # how the sentence begins that a release without them would not deserve
@@ -82,6 +83,7 @@ def judge(
     absent = [name for name in _needed(schema) if name not in present]
     if absent:
         return Judgement(0, {}, {}, problems)
+    problems += spelling_problems(source, _needed(schema))
     problems += _missing_cells(source, schema)
     try:
         found = measure(source, schema, keep_classes=original is not None)

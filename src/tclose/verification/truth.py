@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
-from tclose.verification.calendar_times import times_of
+from tclose.verification.calendar_times import clocks_of, times_of
 from tclose.verification.cell_meanings import missing_among, names_of
 from tclose.verification.covering import HIDDEN, Originals, covered, limits_of, read_originals
 from tclose.verification.distinct_values import Factored, factorize
-from tclose.verification.exact_numbers import numbers_of
+from tclose.verification.exact_numbers import numbers_of, plain_text, read_number
 from tclose.verification.mean_truth import wrong_means
 from tclose.verification.released_classes import Grouping, group_rows
 from tclose.verification.released_spans import Span, is_as_declared, read_span, within
@@ -58,6 +58,13 @@ def truth_problems(
     for name in (*(each.column for each in schema.sensitive), *schema.keep):
         problems += check.changed(name)
     return problems
+
+
+def changed_values(original: Source, released: Source, schema: Schema) -> list[str]:
+    """What sensitive and kept columns say that those of another table, row by row, do not."""
+    check = _Truth(original, released, schema, None, None)
+    names = (*(each.column for each in schema.sensitive), *schema.keep)
+    return [*check.wrong_rows(), *(problem for name in names for problem in check.changed(name))]
 
 
 class _Truth:
@@ -129,7 +136,7 @@ class _Truth:
         if quasi.publish == "bounds":
             return self._wrong_bounds(quasi, values, originals)
         released = factored_column(self.released.column(quasi.column))
-        names = names_of(released.values)
+        names = self._read_back(released.values, values.values, quasi)
         if quasi.publish == "mean":
             groups = self.groups or group_rows(self.released, self.schema.released_quasi)
             wrong = wrong_means(groups, quasi, released, names, values, originals)
@@ -138,6 +145,19 @@ class _Truth:
         bad = ~covered(names, at, originals, which, quasi, self.schema.recode)
         wrong = rows_of_pairs(released, values, at[bad], which[bad])
         return self.sentence(quasi.column, wrong, "released as a value that does not cover it")
+
+    def _read_back(self, released: pl.Series, original: pl.Series, quasi: Quasi) -> list[str]:
+        """What released values are called; a category that was a number may be written as `1.0`, and is called `1`."""
+        names = names_of(released)
+        if quasi.is_measured or released.dtype != pl.String or not original.dtype.is_numeric():
+            return names
+        known = set(names_of(original))
+        found = []
+        for name in names:
+            pair = None if name in known else read_number(name, self.schema.decimal)
+            plain = name if pair is None else plain_text(pair[0] * 10 ** max(pair[1], 0), max(-pair[1], 0))
+            found.append(plain if plain in known else name)
+        return found
 
     def _wrong_bounds(self, quasi: Quasi, values: Factored, originals: Originals) -> list[str]:
         """Low bounds are no higher, high bounds no lower; only a declared end is open; missing is so on both sides."""
@@ -184,7 +204,7 @@ class _Truth:
         places = {text: place for place, text in enumerate(names_of(one.values))}
         found = np.array([places.get(text, -2) for text in names_of(other.values)], np.int64)
         if one.values.dtype != other.values.dtype and (found == -2).any():
-            points = _points(one.values), _points(other.values)
+            points = [_points(each.values, self.schema.decimal) for each in (one, other)]
             known = {point: place for place, point in enumerate(points[0]) if point is not None}
             for place in np.flatnonzero(found == -2).tolist():
                 point = points[1][place]
@@ -196,10 +216,10 @@ class _Truth:
         return found
 
 
-def _points(values: pl.Series) -> list[tuple[int, int] | None]:
+def _points(values: pl.Series, mark: str) -> list[tuple[int, int] | None]:
     """Moments or numbers of values in lowest terms; None where a value is neither."""
-    times = times_of(values)
-    numbers, known = (times, np.ones(len(values), bool)) if times is not None else numbers_of(values)
+    times = times_of(values) or clocks_of(values)
+    numbers, known = (times, np.ones(len(values), bool)) if times is not None else numbers_of(values, mark)
     found: list[tuple[int, int] | None] = []
     for integer, is_known in zip(numbers.integers.tolist(), known.tolist(), strict=True):
         places, number = numbers.places, int(integer)

@@ -33,6 +33,7 @@ from tclose.table.classes import Classes, Tally
 from tclose.table.coded import CodedColumn
 from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.measuring import measure_classes
+from tclose.table.reading import one_spelling
 from tclose.table.row_selection import select_rows
 from tclose.table.source import Source
 
@@ -227,7 +228,7 @@ class TrialTable:
         if not schema.keep or schema.keep_unchecked:
             return None
         classes = CodedColumn(pl.Series("class", np.arange(int(labels.max()) + 1)), labels)
-        kept = (CodedColumn.of(self.source.column(name).gather(self.table.rows)) for name in schema.keep)
+        kept = (CodedColumn.of(one_spelling(self.source.column(name).gather(self.table.rows))) for name in schema.keep)
         least = int(Classes.of(len(self.table), chain([classes], kept)).sizes.min())
         return None if least >= schema.k else f"with the columns of `keep` the smallest group has {least} rows"
 

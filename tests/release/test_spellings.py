@@ -1,0 +1,114 @@
+"""One spelling of a missing cell and of zero: a file shows no finer split than was checked."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tclose
+
+NAN = float("nan")
+TYPED: list[list[Any]] = [
+    [None, NAN, NAN, 1.5, 1.5, 1.5],
+    [None, "", "", "c", "c", "c"],
+    [-0.0, 0.0, 0.0, 1.5, 1.5, 1.5],
+]
+SCHEMA: dict[str, Any] = {
+    "k": 3,
+    "missing": "category",
+    "quasi": {"q": {"kind": "categorical"}},
+    "sensitive": {"s": {"distance": "equal", "t": 1}},
+}
+
+
+def shown(value: object) -> object:
+    """What a reader of a typed file can tell apart."""
+    if isinstance(value, float):
+        return "nan" if np.isnan(value) else (value, bool(np.signbit(value)))
+    return value
+
+
+@pytest.mark.parametrize("values", TYPED)
+@pytest.mark.parametrize("role", ["q", "s", "kept"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_released_column_has_one_spelling(role: str, values: list[Any], suffix: str, tmp_path: Path) -> None:
+    table = pl.DataFrame({"q": list("aaabbb"), "s": list("xyxyxy"), "kept": list("mmmnnn")} | {role: values})
+    schema = SCHEMA | {"keep": ["kept"]}
+    release = tclose.anonymize(table, schema)
+    path = tmp_path / f"out{suffix}"
+    release.write(path, keep_order=True)
+    assert tclose.verify(path, schema, original=table).problems == ()
+    read = pl.read_parquet(path) if suffix == ".parquet" else pl.read_csv(path, infer_schema=False)
+    assert len({shown(value) for value in read[role][:3]}) == 1
+    assert len({shown(value) for value in release.aligned()[role][:3]}) == 1
+
+
+@pytest.mark.parametrize("values", TYPED)
+@pytest.mark.parametrize("role", ["q", "s", "kept"])
+def test_a_foreign_file_with_two_spellings_does_not_hold(role: str, values: list[Any], tmp_path: Path) -> None:
+    table = pl.DataFrame({"q": list("aaabbb"), "s": list("xyxyxy"), "kept": list("mmmnnn")} | {role: values})
+    schema = SCHEMA | {"keep": ["kept"]}
+    table.write_parquet(tmp_path / "f.parquet")
+    found = tclose.verify(tmp_path / "f.parquet", schema)
+    assert any(f"'{role}'" in problem and "tell rows apart" in problem for problem in found.problems)
+
+
+@pytest.mark.parametrize("role", ["q", "s", "kept"])
+def test_quotes_around_nothing_tell_rows_apart_in_csv(role: str, tmp_path: Path) -> None:
+    columns = {"q": list("aaabbb"), "s": list("xyxyxy"), "kept": list("mmmnnn")}
+    for first, holds in (('""', False), ("", True)):
+        fields = columns | {role: [first, "", "", "c", "c", "c"]}
+        lines = [",".join(fields), *(",".join(row) for row in zip(*fields.values(), strict=True))]
+        (tmp_path / "f.csv").write_text("\n".join(lines) + "\n")
+        assert tclose.verify(tmp_path / "f.csv", SCHEMA | {"keep": ["kept"]}).holds == holds
+
+
+def test_zeros_of_either_sign_are_one_category() -> None:
+    table = pl.DataFrame({"q": [-0.0, 0.0, -0.0, 0.0, 1.5, 2.5], "s": list("xyxyxy")})
+    found = tclose.anonymize(table, SCHEMA | {"k": 2}).aligned()["q"].to_list()
+    assert found == ["0", "0", "0", "0", "*", "*"]
+
+
+@pytest.mark.parametrize("role", ["s", "kept"])
+def test_moments_with_seconds_in_their_offset_are_written_exactly(role: str, tmp_path: Path) -> None:
+    moments = pl.Series([datetime(1890, 1, 1, 12, 0, 20, tzinfo=UTC)] * 6).dt.convert_time_zone("Europe/Berlin")
+    table = pl.DataFrame({"q": list("aaabbb"), "s": list("xyxyxy"), "kept": list("mmmnnn")} | {role: moments})
+    schema = SCHEMA | {"keep": ["kept"]}
+    tclose.anonymize(table, schema).write(tmp_path / "out.csv", keep_order=True)
+    assert "1890-01-01T12:00:20.000000+0000" in (tmp_path / "out.csv").read_text()
+    assert tclose.verify(tmp_path / "out.csv", schema, original=table).problems == ()
+
+
+def test_a_file_that_says_another_moment_is_not_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    moments = pl.Series([datetime(1890, 1, 1, 12, 0, 20, tzinfo=UTC)] * 6).dt.convert_time_zone("Europe/Berlin")
+    table = pl.DataFrame({"q": list("aaabbb"), "s": moments})
+    monkeypatch.setattr("tclose.release.writing._in_utc", lambda frame: frame)
+    with pytest.raises(tclose.errors.VerificationError, match="does not hold what was to be released"):
+        tclose.anonymize(table, SCHEMA).write(tmp_path / "out.csv")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("role", ["q", "s", "kept"])
+def test_times_of_day_are_the_same_in_csv(role: str, tmp_path: Path) -> None:
+    times = [time(1), time(1), time(1), *[time(1, 0, 0, 500)] * 3]
+    table = pl.DataFrame({"q": list("aaabbb"), "s": list("xyxyxy"), "kept": list("mmmnnn")} | {role: times})
+    schema = SCHEMA | {"keep": ["kept"]}
+    tclose.anonymize(table, schema).write(tmp_path / "out.csv", keep_order=True)
+    assert tclose.verify(tmp_path / "out.csv", schema, original=table).problems == ()
+    assert "01:00:00.0005" in (tmp_path / "out.csv").read_text()
+
+
+@pytest.mark.parametrize("value", [timedelta(1), b"\xff"])
+@pytest.mark.parametrize("role", ["q", "s", "kept"])
+def test_what_no_file_holds_is_refused_before_the_method_runs(role: str, value: object) -> None:
+    table = pl.DataFrame({"q": list("aaabbb"), "s": list("xyxyxy"), "kept": list("mmmnnn")} | {role: [value] * 6})
+    with pytest.raises(tclose.errors.TableError, match=f"Column '{role}' is of type .* Cast it to"):
+        tclose.anonymize(table, SCHEMA | {"keep": ["kept"]})
+    if role != "kept":
+        with pytest.raises(tclose.errors.TableError, match=f"Column '{role}' is of type .* Cast it to"):
+            tclose.assess(table, SCHEMA | {"keep": ["kept"]})
