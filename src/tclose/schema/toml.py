@@ -17,6 +17,7 @@ from tclose.errors import SchemaError
 from tclose.schema.builders import Builder, builder_as_dict, builder_from_dict, plain
 from tclose.schema.columns import Diversity, Joint, Quasi, Sensitive
 from tclose.schema.cost_matrix import CostMatrix
+from tclose.schema.decimals import BOUNDED, is_bounded
 from tclose.schema.guarding import guarded, read_small
 from tclose.schema.hierarchy import Hierarchy
 
@@ -152,7 +153,7 @@ def _sensitive(name: str, table: Mapping[str, Any], base: Path) -> Sensitive:
     if "order" in given:
         if not isinstance(given["order"], list | tuple):
             raise SchemaError(f"{where}: 'order' must be a list, from lowest to highest.")
-        given["order"] = tuple(_label(value) for value in given["order"])
+        given["order"] = tuple(_label(value, where) for value in given["order"])
     if "edges" in given:
         given["edges"] = tuple(given["edges"]) if isinstance(given["edges"], list | tuple) else ("",)
     if "range" in given:
@@ -252,11 +253,15 @@ def _date(given: object, where: str) -> date:
         raise SchemaError(f"{where}: 'bottom', 'top' and 'range' of a date must be dates: 2021-03-31.") from None
 
 
-def _label(given: object) -> str:
+def _label(given: object, where: str) -> str:
     """A value of `order` as the text a column of its type has."""
     if isinstance(given, bool):
         return str(given).lower()
-    return plain(Decimal(str(given))) if isinstance(given, float | Decimal) else str(given)
+    if isinstance(given, int | float | Decimal):
+        if not is_bounded(given):
+            raise SchemaError(f"{where}: numbers in 'order' must be {BOUNDED}.")
+        return plain(Decimal(str(given)))
+    return str(given)
 
 
 def _is_texts(given: object) -> bool:
