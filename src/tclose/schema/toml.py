@@ -24,6 +24,7 @@ from tclose.schema.hierarchy import Hierarchy
 Column = TypeVar("Column", Quasi, Sensitive, Joint)
 Found = TypeVar("Found")
 LARGEST_EXPONENT = 30
+MOST_NAMED = 20
 LONG_KEY = re.compile(r"""(?<![\w-])(?>(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}""")
 LISTS = ("missing_values", "identifiers", "keep")
 STAND_INS: dict[str, dict[str, Any]] = {"quasi": {"kind": "categorical"}, "sensitive": {"distance": "equal"}}
@@ -60,7 +61,8 @@ def parse(keys: Mapping[str, Any], base: Path, known: list[str]) -> tuple[dict[s
     if not isinstance(undecided, Mapping):
         problems.append("undecided must be tables, one a column.")
     elif undecided:
-        names = ", ".join(f"'{name}'" for name in undecided)
+        names = ", ".join(f"'{name}'" for name in list(undecided)[:MOST_NAMED])
+        names += f" and {len(undecided) - MOST_NAMED} more" if len(undecided) > MOST_NAMED else ""
         problems.append(
             f"undecided: {names}. Move each to [quasi.NAME] or [sensitive.NAME], or name it in identifiers or keep."
         )
