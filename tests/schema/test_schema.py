@@ -574,7 +574,7 @@ MANY = [f"x{number}" for number in range(10_000)]
     "keys",
     [
         dict.fromkeys(MANY, 1),
-        {"undecided": dict.fromkeys(MANY, {})},
+        {"undecided": {name: {} for name in MANY}},
         {"identifiers": MANY, "keep": MANY},
         {"x" * 1_000_000: 1},
     ],
