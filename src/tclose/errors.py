@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+MOST_LINES = 21  # of what is wrong with a schema: a heading, and 20 problems
+LONGEST_LINE = 2000  # characters
 # Letters and marks that Python calls printable and nobody sees: joiners, fillers, variation selectors.
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 
@@ -56,7 +58,20 @@ class TcloseError(Exception):
 
 
 class SchemaError(TcloseError):
-    """The schema or one of its hierarchies is wrong; found before any row is read."""
+    """The schema or one of its hierarchies is wrong; found before any row is read.
+
+    Its message is never long, whatever the schema holds: the first problems, and the beginning of each.
+
+    Examples
+    --------
+    >>> str(SchemaError(*["wrong"] * 10_000)).splitlines()[-1]
+    'and 9979 more.'
+    """
+
+    def __str__(self) -> str:
+        shown = [f"{line[:LONGEST_LINE]}..." if len(line) > LONGEST_LINE else line for line in map(str, self.args)]
+        more = len(shown) - MOST_LINES
+        return _sentences((*shown[:MOST_LINES], f"and {more} more.") if more > 0 else tuple(shown))
 
 
 class TableError(TcloseError):

@@ -281,6 +281,24 @@ def test_verify_needs_no_certificate(folder: Path, run: Run) -> None:
     assert run(*VERIFY, "--json").json["certificate"] is None
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")
+@pytest.mark.parametrize("what", ["folder", "pipe", "device", "nowhere"])
+def test_what_lies_in_the_place_of_a_certificate_and_is_no_file_is_a_problem(what: str, folder: Path, run: Run) -> None:
+    run(*ANONYMIZE)
+    beside = certificate_path(Path("release.csv"))
+    beside.unlink()
+    put: dict[str, Callable[[], None]] = {
+        "folder": beside.mkdir,
+        "pipe": lambda: os.mkfifo(beside),
+        "device": lambda: beside.symlink_to("/dev/zero"),
+        "nowhere": lambda: beside.symlink_to("absent.json"),
+    }
+    put[what]()
+    result = run(*VERIFY)
+    assert (result.code, result.out) == (5, "")
+    assert f"'{beside.name}' is not a certificate, as it is not an ordinary file." in result.err
+
+
 def test_a_tampered_release_is_caught(folder: Path, run: Run) -> None:
     run(*ANONYMIZE, "--keep-order")
     lines = Path("release.csv").read_text().splitlines()

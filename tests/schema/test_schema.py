@@ -565,3 +565,30 @@ def test_schema_and_keywords_together_are_refused() -> None:
 def test_neither_schema_nor_keywords() -> None:
     with pytest.raises(SchemaError, match="Give a schema"):
         tclose.anonymize("absent.csv")
+
+
+MANY = [f"x{number}" for number in range(10_000)]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        dict.fromkeys(MANY, 1),
+        {"undecided": {name: {} for name in MANY}},
+        {"identifiers": MANY, "keep": MANY},
+        {"x" * 1_000_000: 1},
+    ],
+    ids=["unknown", "undecided", "twice", "long"],
+)
+def test_what_is_wrong_is_said_at_no_great_length(keys: dict[str, Any]) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Schema.from_dict({"k": 2, "quasi": {"age": {"kind": "numeric"}}, **keys})
+    assert len(str(caught.value)) < 10_000
+    if len(keys) > 1:
+        assert str(caught.value).splitlines()[-1] == "and 9980 more."
+
+
+def test_a_schema_of_python_is_refused_at_no_great_length_either() -> None:
+    with pytest.raises(SchemaError) as caught:
+        Schema(2, (), identifiers=tuple(MANY), keep=tuple(MANY))
+    assert len(str(caught.value)) < 10_000

@@ -647,3 +647,12 @@ def test_redis_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "redis.exceptions", None)
     with pytest.raises(MissingExtraError, match=r"tclose\[stream\]"):
         connected("redis://localhost")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a device without an end")
+def test_a_device_is_no_input(tmp_path: Path) -> None:
+    (tmp_path / "link.jsonl").symlink_to("/dev/zero")
+    for source in (Path("/dev/zero"), tmp_path / "link.jsonl"):
+        with pytest.raises(TableError, match="is a device"):
+            FileFeed(schema(), source, targets(tmp_path))
+    assert {path.name for path in tmp_path.iterdir()} == {"link.jsonl"}

@@ -407,8 +407,9 @@ def test_entries_of_others_are_noticed(broker: Broker, client: Any, given: list[
     client.xtrim("out", 3)  # which readers may do
     stream(broker, Ending(pause=True))
     client.xadd("out", {"row": "{}"})
-    with pytest.raises(TableError, match="'out' has entries that the checkpoint does not know of"):
+    with pytest.raises(TableError, match="'out' has entries that the checkpoint does not know of") as caught:
         stream(broker)
+    assert "put the output back as it was. If that cannot be done, begin a new stream" in str(caught.value)
 
 
 def test_a_mark_that_is_gone_or_older(broker: Broker, client: Any, given: list[bytes]) -> None:

@@ -258,6 +258,14 @@ def test_the_most_frequent_category_stands_first() -> None:
     assert table.axes[0].size == 4
 
 
+def test_digits_of_too_many_positions_are_refused() -> None:
+    schema = Schema.from_dict({"k": 2, "quasi": {"phone": {"kind": "digits"}}})
+    assert len(encode(read(pl.DataFrame({"phone": ["1" * 256, "2" * 256]})), schema).axes) == 256
+    with pytest.raises(TableError, match=r"Column 'phone': 1 distinct value in 1 row are longer than 256") as caught:
+        encode(read(pl.DataFrame({"phone": ["1" * 256, "2" * 257]})), schema)
+    assert "222" not in str(caught.value)
+
+
 def test_digits_are_an_axis_a_position() -> None:
     table = one(["021", "022", "121", ""], kind="digits")
     assert [axis.weight for axis in table.axes] == pytest.approx([1 / 3] * 3)

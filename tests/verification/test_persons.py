@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -168,6 +169,20 @@ def test_many_identifiers_are_named_in_part(monkeypatch: pytest.MonkeyPatch) -> 
     assert " and 3 more. " in told
     monkeypatch.setitem(repeated_identifiers.__globals__, "MOST_READ", 2)
     assert "in the first 2 rows" in str(repeated_identifiers(Source.of(frame), schema(identifiers=names)))
+
+
+def test_no_more_than_fifty_identifiers_are_looked_at() -> None:
+    """Those of them that are in the table; of twenty thousand, all would take half a minute."""
+    frame = pl.DataFrame({f"c{place}": [1, 1] for place in range(60)} | {"age": [1, 2], "ill": list("xy")})
+    looked_at: list[str] = []
+
+    def column(name: str) -> pl.Series:
+        looked_at.append(name)
+        return frame.get_column(name)
+
+    asked = schema(identifiers=["absent", *(name for name in frame.columns if name.startswith("c"))])
+    assert " and 40 more. " in str(repeated_identifiers(replace(Source.of(frame), column=column), asked))
+    assert looked_at == [f"c{place}" for place in range(50)]
 
 
 def test_identifiers_of_any_type_do_no_harm() -> None:

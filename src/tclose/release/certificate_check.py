@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -80,7 +81,7 @@ def check_certificate(
         The released file, if it is one.
     """
     if given is None:
-        if path is None or not certificate_path(path).is_file():
+        if path is None or not os.path.lexists(certificate_path(path)):
             return CertificateCheck()
         given = certificate_path(path)
     name = f"'{Path(given).name}'" if isinstance(given, str | Path) else "What was given"
@@ -113,7 +114,8 @@ def read_certificate(given: CertificateLike) -> dict[str, Any]:
     except NoCertificate:
         raise
     except (SchemaError, ValueError, TypeError, RecursionError):
-        raise NoCertificate from None
+        ordinary = not isinstance(given, str | Path) or os.path.isfile(given)
+        raise NoCertificate("" if ordinary else ", as it is not an ordinary file") from None
     if not isinstance(fields, dict) or "certificate" not in fields or _is_deep(fields):
         raise NoCertificate
     if type(fields["certificate"]) is not int or not 1 <= fields["certificate"] <= VERSION:

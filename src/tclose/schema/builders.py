@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from itertools import pairwise
 from typing import Any, ClassVar
 
 from tclose.errors import SchemaError
+from tclose.schema.decimals import BOUNDED, is_bounded
 from tclose.schema.hierarchy import Hierarchy
 
+PRECISION = 1500  # digits: more than the quotient of any two numbers that are let in has, so that none is rounded
 PERIODS = ("day", "month", "quarter", "year")
 
 
@@ -31,12 +33,13 @@ class Intervals:
 
     def __post_init__(self) -> None:
         widths = [_decimal(width) for width in self.widths]
-        if not widths or not all(width.is_finite() and width > 0 for width in widths):
-            raise SchemaError("hierarchy: 'widths' must be a list of positive numbers, as in [5, 10, 20].")
-        if not _decimal(self.origin).is_finite():
-            raise SchemaError("hierarchy: 'origin' must be a number.")
-        if any(wide % narrow for narrow, wide in pairwise(widths)):
-            raise SchemaError("hierarchy: each of 'widths' must be a multiple of the one before it.")
+        if not widths or not all(is_bounded(width) and width > 0 for width in widths):
+            raise SchemaError(f"hierarchy: 'widths' must be a list of positive numbers {BOUNDED}, as in [5, 10, 20].")
+        if not is_bounded(_decimal(self.origin)):
+            raise SchemaError(f"hierarchy: 'origin' must be a number {BOUNDED}.")
+        with localcontext(prec=PRECISION):
+            if any(wide % narrow for narrow, wide in pairwise(widths)):
+                raise SchemaError("hierarchy: each of 'widths' must be a multiple of the one before it.")
 
     def build(self, values: Sequence[str]) -> Hierarchy:
         """The tree over these values."""
@@ -49,9 +52,10 @@ class Intervals:
 
         ordered = sorted(values, key=Decimal)
         widths = [_decimal(width) for width in self.widths]
-        return Hierarchy.from_paths(
-            [(value, *(interval(Decimal(value), width) for width in widths), "*") for value in ordered]
-        )
+        with localcontext(prec=PRECISION):
+            return Hierarchy.from_paths(
+                [(value, *(interval(Decimal(value), width) for width in widths), "*") for value in ordered]
+            )
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ def plain(value: Decimal) -> str:
 
 
 def _decimal(value: Decimal | int | float) -> Decimal:
-    return Decimal(str(value))
+    return Decimal(value) if type(value) is int else Decimal(str(value))  # `str` refuses an int of 4,300 digits
 
 
 def _period(day: date, level: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from tclose.errors import SchemaError
 from tclose.schema.builders import PERIODS, Builder, Dates, Intervals, Prefixes
 from tclose.schema.cost_matrix import CostMatrix
+from tclose.schema.decimals import BOUNDED, is_bounded
 from tclose.schema.hierarchy import Hierarchy
 
 Number = Decimal | int | float
@@ -98,7 +99,9 @@ class Quasi:
         elif self.step is not None:
             if self.kind == "date" and not (is_whole(self.step) and self.step <= LONGEST_STEP):
                 raise SchemaError(f"{where}: 'step' must be a whole number of days, or one of {', '.join(PERIODS)}.")
-            if not _is_number(self.step) or not self.step > 0:
+            if not is_bounded(self.step):
+                raise SchemaError(f"{where}: 'step' must be a number {BOUNDED}.")
+            if not self.step > 0:
                 raise SchemaError(f"{where}: 'step' must be above 0.")
 
     def _check_limits(self, where: str) -> None:
@@ -106,8 +109,8 @@ class Quasi:
         for limit in limits:
             if self.kind == "date" and not isinstance(limit, date):
                 raise SchemaError(f"{where}: 'bottom', 'top' and 'range' of a date must be dates: 2021-03-31.")
-            if self.kind == "numeric" and not _is_number(limit):
-                raise SchemaError(f"{where}: 'bottom', 'top' and 'range' must be numbers.")
+            if self.kind == "numeric" and not is_bounded(limit):
+                raise SchemaError(f"{where}: 'bottom', 'top' and 'range' must be numbers {BOUNDED}.")
         for low, high, names in (
             (self.bottom, self.top, "'bottom' and 'top'"),
             (*(self.range or (None, None)), "'range'"),
@@ -215,8 +218,8 @@ class Sensitive:
             raise SchemaError(f"{where}: 'order' names a value twice.")
         for key in ("edges", "range"):
             limits: Sequence[Any] | None = getattr(self, key)
-            if limits is not None and not (all(map(_is_number, limits)) and _ascending(limits)):
-                raise SchemaError(f"{where}: '{key}' must be ascending numbers.")
+            if limits is not None and not (all(map(is_bounded, limits)) and _ascending(limits)):
+                raise SchemaError(f"{where}: '{key}' must be ascending numbers {BOUNDED}.")
 
     @property
     def is_measured(self) -> bool:
@@ -264,12 +267,6 @@ def one_of(given: object, allowed: Sequence[str], where: str, key: str) -> None:
     """Refuse what is not allowed."""
     if given not in allowed:
         raise SchemaError(f"{where}: {key} must be one of {', '.join(allowed)}.")
-
-
-def _is_number(given: object) -> bool:
-    if not isinstance(given, int | float | Decimal) or isinstance(given, bool):
-        return False
-    return Decimal(given).is_finite() and abs(Decimal(given)) < LARGEST
 
 
 def is_whole(given: object) -> bool:

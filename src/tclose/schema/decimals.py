@@ -14,6 +14,9 @@ MOST_DIGITS = 15
 LARGEST = 2**53
 SHORT = 2**61  # integers below are kept in 64 bits: sums of two of them, and steps beyond, still fit
 LONGEST = 700  # digits of a common integer: enough for the least beside the largest double
+MOST_PLACES = 350  # of a number in a schema: doubles have up to 324
+BOUNDED = f"below 1e300 and with at most {MOST_PLACES} decimal places"
+_BOUND = Decimal(10) ** 300
 
 
 class TooManyDigits(ValueError):  # noqa: N818 - it names the finding; callers turn it into an error of theirs
@@ -53,7 +56,7 @@ class Decimals:
         parts = [_parts(number) for number in numbers]
         places = max((-exponent for digits, exponent in parts if digits and exponent < 0), default=0)
         longest = max((len(str(abs(digits))) + exponent for digits, exponent in parts if digits), default=0)
-        if longest + places > LONGEST:
+        if max(longest, 0) + places > LONGEST:  # none may be so small either that its zeros fill the memory
             raise TooManyDigits
         return cls(
             _shortest([digits * 10 ** (exponent + places) if digits else 0 for digits, exponent in parts]), places
@@ -97,6 +100,23 @@ def as_decimal(number: Any) -> Decimal | int:
     return number if isinstance(number, Decimal | int) else Decimal(repr(float(number)))
 
 
+def is_bounded(number: object) -> bool:
+    """Whether it is a finite number that is short when written without exponent, as those of a schema must be.
+
+    Examples
+    --------
+    >>> is_bounded(Decimal("0.05")), is_bounded(5e-324), is_bounded(Decimal("1e-5000")), is_bounded(True)
+    (True, True, False, False)
+    """
+    if not isinstance(number, int | float | Decimal) or isinstance(number, bool):
+        return False
+    if isinstance(number, int):
+        return abs(number) < _BOUND
+    exact = Decimal(str(number))
+    exponent = exact.as_tuple().exponent
+    return isinstance(exponent, int) and abs(exponent) <= MOST_PLACES and abs(exact) < _BOUND
+
+
 def _parts(number: Decimal | int) -> tuple[int, int]:
     """Digits without trailing zeros, and the power of ten they are to be multiplied with."""
     if isinstance(number, int):
@@ -104,6 +124,8 @@ def _parts(number: Decimal | int) -> tuple[int, int]:
     sign, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
     whole = "".join(map(str, digits)).rstrip("0")
+    if len(whole) > LONGEST:
+        raise TooManyDigits
     return int(whole or "0") * (-1 if sign else 1), exponent + len(digits) - len(whole)
 
 
@@ -156,7 +178,10 @@ def text(integer: int, places: int) -> str:
     >>> text(1250, 2), text(-5, 1), text(300, 0)
     ('12.5', '-0.5', '300')
     """
+    # Python's `str` refuses integers of some thousand digits; a Decimal has no such limit, and is exact.
+    written = str(abs(integer)) if abs(integer) < SHORT else format(Decimal(abs(integer)), "f")
+    sign = "-" if integer < 0 else ""
     if not places:
-        return str(integer)
-    sign, digits = "-" if integer < 0 else "", str(abs(integer)).rjust(places + 1, "0")
+        return sign + written
+    digits = written.rjust(places + 1, "0")
     return (sign + digits[:-places] + "." + digits[-places:]).rstrip("0").rstrip(".")

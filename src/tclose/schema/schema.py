@@ -24,7 +24,6 @@ from tclose.schema.toml import column_as_dict, parse, read_toml
 SchemaLike: TypeAlias = Union["Schema", Mapping[str, Any], str, Path]
 RECODINGS = ("generalize", "suppress")
 POLICIES = ("category", "drop", "error")
-MOST_TOLD = 50  # problems of a schema
 
 
 @dataclass(frozen=True)
@@ -161,9 +160,7 @@ class Schema:
         if len(problems) == 1:
             raise SchemaError(f"Schema: {problems[0]}")
         if problems:
-            more = [f"- and {len(problems) - MOST_TOLD} more."] if len(problems) > MOST_TOLD else []
-            told = (f"- {problem}" for problem in problems[:MOST_TOLD])
-            raise SchemaError("The schema has several problems:", *told, *more)
+            raise SchemaError("The schema has several problems:", *(f"- {problem}" for problem in problems))
         return schema
 
     def as_dict(self, base: Path | str = ".") -> dict[str, Any]:

@@ -17,12 +17,14 @@ from tclose.errors import SchemaError
 from tclose.schema.builders import Builder, builder_as_dict, builder_from_dict, plain
 from tclose.schema.columns import Diversity, Joint, Quasi, Sensitive
 from tclose.schema.cost_matrix import CostMatrix
+from tclose.schema.decimals import BOUNDED, is_bounded
 from tclose.schema.guarding import guarded, read_small
 from tclose.schema.hierarchy import Hierarchy
 
 Column = TypeVar("Column", Quasi, Sensitive, Joint)
 Found = TypeVar("Found")
 LARGEST_EXPONENT = 30
+MOST_NAMED = 20
 LONG_KEY = re.compile(r"""(?<![\w-])(?>(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}""")
 LISTS = ("missing_values", "identifiers", "keep")
 STAND_INS: dict[str, dict[str, Any]] = {"quasi": {"kind": "categorical"}, "sensitive": {"distance": "equal"}}
@@ -59,7 +61,8 @@ def parse(keys: Mapping[str, Any], base: Path, known: list[str]) -> tuple[dict[s
     if not isinstance(undecided, Mapping):
         problems.append("undecided must be tables, one a column.")
     elif undecided:
-        names = ", ".join(f"'{name}'" for name in undecided)
+        names = ", ".join(f"'{name}'" for name in list(undecided)[:MOST_NAMED])
+        names += f" and {len(undecided) - MOST_NAMED} more" if len(undecided) > MOST_NAMED else ""
         problems.append(
             f"undecided: {names}. Move each to [quasi.NAME] or [sensitive.NAME], or name it in identifiers or keep."
         )
@@ -152,7 +155,7 @@ def _sensitive(name: str, table: Mapping[str, Any], base: Path) -> Sensitive:
     if "order" in given:
         if not isinstance(given["order"], list | tuple):
             raise SchemaError(f"{where}: 'order' must be a list, from lowest to highest.")
-        given["order"] = tuple(_label(value) for value in given["order"])
+        given["order"] = tuple(_label(value, where) for value in given["order"])
     if "edges" in given:
         given["edges"] = tuple(given["edges"]) if isinstance(given["edges"], list | tuple) else ("",)
     if "range" in given:
@@ -252,11 +255,15 @@ def _date(given: object, where: str) -> date:
         raise SchemaError(f"{where}: 'bottom', 'top' and 'range' of a date must be dates: 2021-03-31.") from None
 
 
-def _label(given: object) -> str:
+def _label(given: object, where: str) -> str:
     """A value of `order` as the text a column of its type has."""
     if isinstance(given, bool):
         return str(given).lower()
-    return plain(Decimal(str(given))) if isinstance(given, float | Decimal) else str(given)
+    if isinstance(given, int | float | Decimal):
+        if not is_bounded(given):
+            raise SchemaError(f"{where}: numbers in 'order' must be {BOUNDED}.")
+        return plain(Decimal(str(given)))
+    return str(given)
 
 
 def _is_texts(given: object) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import os
 import zlib
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ import polars as pl
 from tclose.errors import TableError
 from tclose.schema.guarding import guarded
 from tclose.table.column_names import check_names
+from tclose.table.memory_limit import most_memory
 
 CHUNK = 1 << 24
 PIECE = 1 << 20
@@ -63,8 +63,8 @@ def read_csv(
 
 def _bytes(path: Path, zipped: bool) -> bytes:
     """What a file holds; one that expands to more than the memory there is ends in an error, and not in the process."""
-    most = _memory()
-    reason = f"it is larger than the memory of this machine, {most >> 20:,} MiB. Give it as Parquet"
+    most = most_memory()
+    reason = f"it is larger than the memory that this process may take, {most >> 20:,} MiB. Give it as Parquet"
     try:
         if path.stat().st_size <= most:
             if not zipped:
@@ -78,14 +78,6 @@ def _bytes(path: Path, zipped: bool) -> bytes:
     except (OSError, EOFError, zlib.error, MemoryError) as error:
         reason = type(error).__name__
     raise TableError(f"'{path.name}' cannot be read: {reason}.")
-
-
-def _memory() -> int:
-    """The bytes of memory that this machine has, as far as the system says."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # Windows
-        return 1 << 40
 
 
 def _as_utf_8(data: bytes, encoding: str) -> bytes:

@@ -20,7 +20,10 @@ import polars as pl
 from tclose.errors import TableError
 from tclose.schema.guarding import guarded
 from tclose.table import parquet_trial
+from tclose.table.memory_limit import most_memory
 
+CODES = 8  # bytes that a cell of a column that was read takes from then on, at least: its code, and its copy by class
+DECODED = 16  # bytes of a cell while its column is read
 PATIENCE, BYTES_A_SECOND = 60.0, 100_000
 State = tuple[int, int, int]
 
@@ -54,7 +57,8 @@ def read_parquet(path: Path, *, made_here: bool = False) -> ParquetFile:
     Raises
     ------
     TableError
-        It cannot be read, or was changed meanwhile; of a column, when that is asked for.
+        It cannot be read, or was changed meanwhile; of a column, when that is asked for, or together with those
+        that were asked for before it is too large for the memory there is.
     """
     problem = f"'{path.name}' is not a readable Parquet file"
     before = _state(path)
@@ -66,6 +70,7 @@ def read_parquet(path: Path, *, made_here: bool = False) -> ParquetFile:
     n_rows = guarded(problem, lambda: int(table.select(pl.len()).collect().item()))
     batches = {place: batch for batch in parquet_trial.batches(len(names)) for place in batch}
     places = {name: place for place, name in enumerate(names)}
+    asked_for: set[str] = set()
 
     @lru_cache(maxsize=2)  # as many as threads read at a time; a batch is one column, but of a wide table
     def together(batch: range) -> pl.DataFrame:
@@ -76,6 +81,9 @@ def read_parquet(path: Path, *, made_here: bool = False) -> ParquetFile:
         place = places[name]
         if not trial.can(place):
             raise TableError(f"{problem}: column {place + 1} of {len(names)} cannot be decoded.")
+        asked_for.add(name)
+        if not made_here:
+            _check_memory(path.name, n_rows, len(asked_for))
         batch = batches[place]
         try:
             if len(batch) == 1:
@@ -86,6 +94,16 @@ def read_parquet(path: Path, *, made_here: bool = False) -> ParquetFile:
                 raise TableError(f"'{path.name}' was changed while it was read. Leave it alone, and start again.")
 
     return ParquetFile(names, n_rows, column)
+
+
+def _check_memory(name: str, n_rows: int, n_columns: int) -> None:
+    """Refuse a column that leaves no memory for the codes of those that were read: a small file may have many rows."""
+    needed, most = n_rows * (n_columns * CODES + DECODED), most_memory()
+    if needed > most:
+        raise TableError(
+            f"'{name}' has {n_rows:,} rows, of which {n_columns:,} column{'s' * (n_columns > 1)} take at least "
+            f"{needed >> 20:,} MiB of memory, and this process may take {most >> 20:,} MiB. Leave rows or columns out."
+        )
 
 
 class Decoded(NamedTuple):

@@ -23,6 +23,7 @@ from tclose.table.reading import Reader, texts
 
 Places = NDArray[np.int32]
 Integers = NDArray[np.int64]
+MOST_POSITIONS = 256  # of kind digits, each of which is an axis; no number for someone or something comes near
 
 
 def build_axes(reader: Reader, column: CodedColumn, quasi: Quasi, schema: Schema) -> list[tuple[Axis, Places]]:
@@ -90,6 +91,10 @@ def _digits(reader: Reader, column: CodedColumn, weight: float) -> list[tuple[Ax
     labels = _as_texts(column, column.values)
     widths = labels.values.str.len_chars()
     width = int(widths.max() or 0)  # type: ignore[arg-type]
+    if width > MOST_POSITIONS:
+        long = (widths > MOST_POSITIONS).fill_null(False).to_numpy()
+        fix = "Kind digits looks at each position; give the column kind text or categorical."
+        raise reader.refuse(labels, long, f"are longer than {MOST_POSITIONS} characters", fix)
     uneven = (widths != width).fill_null(False).to_numpy()
     if uneven.any():
         raise reader.refuse(labels, uneven, "are shorter than the longest", "Kind digits needs texts of one length.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from tclose.verification.distinct_values import factorize
 from tclose.verification.released_classes import Grouping
 
 MOST_READ = 1_000_000  # rows of an identifier: enough to see that it repeats
+MOST_LOOKED_AT = 50  # identifiers: a table may have very many, and each takes its time
 MOST_NAMED = 10
 MOST_EACH = 20  # rows of one value, on average: of a column with fewer values nobody says that it names persons
 
@@ -87,7 +89,8 @@ def _firsts(column: pl.Series) -> pl.Series:
 def repeated_identifiers(source: Source, schema: Schema) -> str | None:
     """A sentence on identifiers whose values repeat, where no unit is named; None if there are none.
 
-    A column whose values stand in more than 20 rows each, on average, names groups and no persons.
+    A column whose values stand in more than 20 rows each, on average, names groups and no persons. Only the first 50
+    identifiers of the schema that the table has are looked at.
 
     Examples
     --------
@@ -98,7 +101,8 @@ def repeated_identifiers(source: Source, schema: Schema) -> str | None:
     """
     if schema.unit is not None:
         return None
-    present = [name for name in schema.identifiers if name in source.names]
+    there = set(source.names)
+    present = islice((name for name in schema.identifiers if name in there), MOST_LOOKED_AT)
     counts = {name: _distinct_of(source, schema, name) for name in present}
     repeating = [
         f"'{name}' ({distinct:,} distinct values in {rows})" for name, (distinct, rows) in counts.items() if rows
@@ -118,7 +122,7 @@ def _distinct_of(source: Source, schema: Schema, name: str) -> tuple[int, str]:
     """The distinct values of a column, and in how many rows they stand; no rows if none repeats."""
     try:
         found = factorize(source.column(name).head(MOST_READ))
-    except TableError:  # lists or records: an identifier may be anything, for it is never read
+    except TableError:  # lists or records: an identifier may be anything, as it is not released
         return 0, ""
     kept = ~missing_among(found.values, schema.missing_values, measured=False, mark=schema.decimal)
     distinct, rows = int(kept.sum()), int(found.counts[kept].sum())

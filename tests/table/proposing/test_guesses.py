@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tclose.table.proposing import column_evidence
+from tclose.table.proposing.column_topics import Topic
 from tclose.table.proposing.guesses import RISE, Guess
 from tclose.table.proposing.table_proposal import TableProposal
 from tclose.table.source import read
@@ -203,3 +205,17 @@ def test_what_is_proposed_is_not_refused_later(name: str, role: str) -> None:
     }  # fmt: skip
     schema[role]["x"] = keys
     assert tclose.anonymize(frame, schema, method="mondrian", allow_single_class=True).measured.k >= 5
+
+
+def test_what_a_name_says_is_asked_once_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a wide table each question would cost as much as the first: no cache of names is large enough."""
+    asked: list[str] = []
+
+    def topics(name: str) -> tuple[Topic, ...]:
+        asked.append(name)
+        return ()
+
+    monkeypatch.setattr(column_evidence, "topics_of", topics)
+    each = guess_of("ward", ["a", "b", "a", "b"])
+    assert (each.evidence.topics, each.evidence.topics) == ((), ())
+    assert asked == ["ward"]

@@ -25,6 +25,10 @@ NO_CHECKPOINT = (
 )
 
 
+def _is_device(path: Path) -> bool:
+    return path.is_char_device() or path.is_block_device()
+
+
 class FileFeed:
     """Rows on lines, from standard input, a file or a folder.
 
@@ -62,6 +66,8 @@ class FileFeed:
             raise TableError(
                 "An output file needs a --checkpoint, which holds rows as they came in: keep it to yourself."
             )
+        if source is not None and _is_device(source):
+            raise TableError(f"'{source}' is a device, whose end nobody knows. Give a file or a folder, or pipe it in.")
         self._schema, self._source, self._targets, self._format = schema, source, targets, format
         self._field, self._follow, self._continues = field, follow, continues
         self._outputs = FileOutputs(targets, format)

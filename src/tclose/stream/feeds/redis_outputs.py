@@ -12,6 +12,7 @@ from typing import Any
 from tclose.errors import TableError
 from tclose.schema.schema import Schema
 from tclose.stream.envelope import ANEW, pack, unpack
+from tclose.stream.feeds.durable import BY_WHOM
 from tclose.stream.feeds.feed import Pending
 from tclose.stream.feeds.output_marks import Mark, check_free, check_latest
 from tclose.stream.feeds.redis_client import Keys
@@ -64,8 +65,7 @@ class RedisOutputs:
             check_latest(found, self._mark, key, behind=0)
             if self._added[key] > head["added"].get(key, 0):
                 raise TableError(
-                    f"'{key}' has entries that the checkpoint does not know of: something else has written there. "
-                    f"Nothing is removed. {ANEW}"
+                    f"'{key}' has entries that the checkpoint does not know of. Nothing is removed. {BY_WHOM} {ANEW}"
                 )
         return parts[""]
 

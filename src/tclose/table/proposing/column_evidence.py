@@ -102,14 +102,18 @@ class Evidence:
         """Different values a row that has one."""
         return self.n_distinct / max(self.n_filled, 1)
 
-    @property
+    @cached_property
     def topics(self) -> tuple[Topic, ...]:
         """What its name says."""
         return topics_of(self.column)
 
     def says(self, topic: Topic) -> bool:
         """Whether its name has words of a topic."""
-        return says(topic, words_of(self.column))
+        return says(topic, self._words)
+
+    @cached_property
+    def _words(self) -> list[str]:
+        return words_of(self.column)
 
     @property
     def is_numbered(self) -> bool:

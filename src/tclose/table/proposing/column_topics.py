@@ -176,12 +176,14 @@ def topics_of(name: str) -> tuple[Topic, ...]:
 def says(topic: Topic, words: list[str]) -> bool:
     """Whether some of the words are of a topic."""
     whole, beginnings, endings, several = _looked_up(topic)
+    if not whole.isdisjoint(words):
+        return True
+    if (beginnings or endings) and any(word.startswith(beginnings) or word.endswith(endings) for word in words):
+        return True
+    if not several or len(words) < 2:
+        return False
     text = f" {' '.join(words)} "
-    return (
-        not whole.isdisjoint(words)
-        or any(word.startswith(beginnings) or word.endswith(endings) for word in words)
-        or any(f" {phrase} " in text for phrase in several)
-    )
+    return any(f" {phrase} " in text for phrase in several)
 
 
 @lru_cache
