@@ -124,7 +124,7 @@ FOUND = [
     Found(
         "dates with a time of day under suppression, in a hierarchy of dates",
         _case(
-            {"q": ("date", [date(2020, 5, 17)] * 4 + [date(2021, 3, 19)] * 2), "s": ("text", [*"ababab"])},
+            {"q": ("date", [*[date(2020, 5, 17)] * 4, *[date(2021, 3, 19)] * 2]), "s": ("text", [*"ababab"])},
             {"k": 2, "recode": "suppress", "sensitive": {"s": {"distance": "equal", "t": 1}}, "quasi": {
                 "q": {"kind": "categorical", "hierarchy": {"build": "dates", "levels": ["month", "year"]}}}},
         ),
