@@ -15,7 +15,7 @@ from tclose.verification.calendar_times import clocks_of, times_of
 from tclose.verification.cell_meanings import missing_among, names_of
 from tclose.verification.covering import HIDDEN, Originals, covered, limits_of, read_originals
 from tclose.verification.distinct_values import Factored, factorize
-from tclose.verification.exact_numbers import numbers_of, plain_text, read_number
+from tclose.verification.exact_numbers import numbers_of
 from tclose.verification.mean_truth import wrong_means
 from tclose.verification.released_classes import Grouping, group_rows
 from tclose.verification.released_spans import Span, is_as_declared, read_span, within
@@ -136,7 +136,7 @@ class _Truth:
         if quasi.publish == "bounds":
             return self._wrong_bounds(quasi, values, originals)
         released = factored_column(self.released.column(quasi.column))
-        names = self._read_back(released.values, values.values, quasi)
+        names = names_of(released.values)
         if quasi.publish == "mean":
             groups = self.groups or group_rows(self.released, self.schema.released_quasi)
             wrong = wrong_means(groups, quasi, released, names, values, originals)
@@ -145,19 +145,6 @@ class _Truth:
         bad = ~covered(names, at, originals, which, quasi, self.schema.recode)
         wrong = rows_of_pairs(released, values, at[bad], which[bad])
         return self.sentence(quasi.column, wrong, "released as a value that does not cover it")
-
-    def _read_back(self, released: pl.Series, original: pl.Series, quasi: Quasi) -> list[str]:
-        """What released values are called; a category that was a number may be written as `1.0`, and is called `1`."""
-        names = names_of(released)
-        if quasi.is_measured or released.dtype != pl.String or not original.dtype.is_numeric():
-            return names
-        known = set(names_of(original))
-        found = []
-        for name in names:
-            pair = None if name in known else read_number(name, self.schema.decimal)
-            plain = name if pair is None else plain_text(pair[0] * 10 ** max(pair[1], 0), max(-pair[1], 0))
-            found.append(plain if plain in known else name)
-        return found
 
     def _wrong_bounds(self, quasi: Quasi, values: Factored, originals: Originals) -> list[str]:
         """Low bounds are no higher, high bounds no lower; only a declared end is open; missing is so on both sides."""
