@@ -97,7 +97,7 @@ def test_some_pairs(tmp_path: Path) -> None:
     assert counts["pairs"] > 50
     assert counts["files"] > 0
     assert counts["other types"] > 0
-    assert counts["other losses"] > 3  # what certificates once gave away
+    assert counts["other losses"] > 0  # what certificates once gave away
 
 
 EVERYTHING = {

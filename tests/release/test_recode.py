@@ -248,7 +248,7 @@ def test_other_columns() -> None:
     keys["sensitive"] = {"ill": {"distance": "equal", "t": 1}}
     frame = released(columns, [0, 0], {"age": {"kind": "numeric"}}, **keys)
     assert frame.columns == ["ill", "age", "kept"]  # the table's order; no identifier, no unit
-    assert frame.rows() == [("flu", "[1, 2]", "?"), (None, "[1, 2]", "")]
+    assert frame.rows() == [("flu", "[1, 2]", "?"), (None, "[1, 2]", None)]
 
 
 def test_labels_need_not_be_in_the_order_of_the_rows() -> None:

@@ -172,7 +172,7 @@ def test_a_release_comes_back_in_the_library_it_came_in(maker: str, tmp_path: Pa
     for name in ("age", "job", "zip", "phone", "born", "ill", "region"):
         column = release.aligned()[name]
         values = column.to_pylist() if isinstance(column, pa.ChunkedArray) else column.to_list()
-        assert [None if value is None or value != value else value for value in values] == wanted[name].to_list()
+        assert [None if pd.isna(value) else value for value in values] == wanted[name].to_list()
 
 
 def test_a_stream_comes_back_as_something_with_a_stream() -> None:
