@@ -92,12 +92,11 @@ def count(counts: Counter[str], base: tclose.Release) -> None:
 
 def test_some_pairs(tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
-    for seed in range(20):
+    for seed in range(10):
         pairs_of(seed, tmp_path, counts, written=int(seed % 4 == 0), certified=2)
-    assert counts["pairs"] > 50
+    assert counts["pairs"] > 20
     assert counts["files"] > 0
     assert counts["other types"] > 0
-    assert counts["other losses"] > 0  # what certificates once gave away
 
 
 EVERYTHING = {

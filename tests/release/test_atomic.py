@@ -513,6 +513,7 @@ def test_a_killed_run_leaves_a_complete_release_or_what_was_there(
             shutil.copy(older, target)
 
 
+@pytest.mark.slow
 def test_what_killed_runs_left_is_removed_by_the_next(arguments: list[str], target: Path) -> None:
     for turn, _ in enumerate(killed_at_random(arguments, 2, random.Random(5))):
         assert turn < 2

@@ -109,6 +109,7 @@ def test_rounded_up_a_metric_stays_one() -> None:
     CostMatrix.of(np.ceil(costs * 10**6 - 1e-9) / 10**6)
 
 
+@pytest.mark.slow
 def test_300_values_are_checked_within_seconds() -> None:
     places = np.arange(300)
     costs = [[Fraction(int(abs(a - b)), 299) for b in places] for a in places]
@@ -162,6 +163,7 @@ def test_toml_may_write_decimals_and_fractions() -> None:
     assert matrix.whole[0].tolist() == [[0, 4, 12], [4, 0, 9], [12, 9, 0]]
 
 
+@pytest.mark.slow
 def test_more_values_than_can_be_decided_are_refused() -> None:
     size = MOST_VALUES + 1
     costs = 1 - np.eye(size, dtype=int)

@@ -32,7 +32,7 @@ def check_columns(names: Sequence[str], schema: Schema) -> None:
             told = f"{numbered(unnamed)} of the table; or its first line is no header"
         raise TableError(
             f"{len(unnamed)} of the table's columns have no role in the schema: {told}. Name each as "
-            "[quasi.NAME] or [sensitive.NAME], or in `identifiers` (never released) or `keep` (released untouched)."
+            "[quasi.NAME] or [sensitive.NAME], or in `identifiers` (never released) or `keep` (released as it is)."
         )
     if absent:
         raise TableError(f"The schema names columns that the table does not have: {listed(absent)}.")

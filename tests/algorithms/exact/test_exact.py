@@ -186,6 +186,7 @@ def test_nothing_is_better_in_many_more(seed: int) -> None:
     agrees_with_all_partitions(seed + 10_000, 8 if seed % 10 == 0 else 7)
 
 
+@pytest.mark.slow
 def test_random_cases_are_of_all_kinds() -> None:
     """Most have more than one class, and some nothing that holds."""
     several = [agrees_with_all_partitions(seed) for seed in range(40)]
@@ -403,6 +404,7 @@ def test_a_table_of_very_many_rows_is_refused_in_words() -> None:
         run(Exact(), table, requirement)
 
 
+@pytest.mark.slow
 def test_larger_tables_against_another_search() -> None:
     """Eleven rows have 678,570 partitions: the oracle of `tight` goes through sub-tables too."""
     for n, k, recode in ((10, 2, "generalize"), (11, 3, "suppress")):

@@ -400,6 +400,7 @@ def test_it_can_be_stopped_and_tells_how_far_it_is() -> None:
     assert found.facts["loss_at_least"] <= table.loss(found.labels) + 1e-12
 
 
+@pytest.mark.slow
 def test_a_gap_ends_it_sooner() -> None:
     table, requirement = adult_like()
     found = run(Milp(gap=0.2), table, requirement)

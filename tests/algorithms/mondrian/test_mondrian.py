@@ -139,6 +139,7 @@ def test_a_budget_changes_nothing() -> None:
     assert len(reports) > 100
 
 
+@pytest.mark.slow
 def test_many_distinct_values_are_ordinary() -> None:
     rng = np.random.default_rng(1)
     n = 20_000

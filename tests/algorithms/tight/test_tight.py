@@ -126,6 +126,7 @@ def test_a_start_that_does_not_hold_is_none() -> None:
         assert (found.labels == run(method("fast"), table, requirement).labels).all()
 
 
+@pytest.mark.slow
 def test_more_effort_loses_less() -> None:
     table, requirement = prepare(*census(2000, seed=1))
     partitions = [run(method(effort), table, requirement) for effort in EFFORTS]

@@ -261,7 +261,7 @@ class _Writer:
 UNDECIDED = [
     "# Settle each column below: take the line [undecided.NAME] and its `about` out, and take the # off either",
     "# [quasi.NAME] (could be known about a person) or [sensitive.NAME] (must not be learned); or name the column",
-    "# in identifiers (never released) or keep (released untouched).",
+    "# in identifiers (never released) or keep (released as they are).",
 ]
 
 
