@@ -367,7 +367,7 @@ TYPES = [
     Case("duration-as-numbers", BAD, frame(age=pl.Series([timedelta(days=1)] * 12)), says=("'age'", "Duration")),
     Case("datetime-with-zone-equal", DONE,
          frame(disease=pl.Series([datetime(2021, 3, 1, 7), datetime(2021, 3, 2)] * 6).dt.replace_time_zone("UTC"))),
-    Case("binary-kept", INFEASIBLE, frame(tags=BYTES), promise(keep=["tags"]), says=("keep",)),
+    Case("binary-kept", BAD, frame(tags=BYTES), promise(keep=["tags"]), says=("'tags'", "Cast it")),
     Case("categorical-quasi", DONE, frame(age=pl.Series(AGES, dtype=pl.Categorical)), CATEGORICAL, options=ALONE),
     Case("categorical-as-numbers", DONE, frame(age=pl.Series(AGES, dtype=pl.Categorical))),
     Case("categorical-as-numbers-and-not", BAD, frame(age=pl.Series([SECRET, *AGES[1:]], dtype=pl.Categorical)),

@@ -60,7 +60,7 @@ class TcloseError(Exception):
 class SchemaError(TcloseError):
     """The schema or one of its hierarchies is wrong; found before any row is read.
 
-    Its message is never long, whatever the schema holds: the first problems, and the beginning of each.
+    Its message is never long, whatever the schema holds: the first problems, and both ends of each.
 
     Examples
     --------
@@ -69,7 +69,9 @@ class SchemaError(TcloseError):
     """
 
     def __str__(self) -> str:
-        shown = [f"{line[:LONGEST_LINE]}..." if len(line) > LONGEST_LINE else line for line in map(str, self.args)]
+        half = LONGEST_LINE // 2  # what is wrong often stands at the end
+        lines = map(str, self.args)
+        shown = [f"{line[:half]} ... {line[-half:]}" if len(line) > LONGEST_LINE else line for line in lines]
         more = len(shown) - MOST_LINES
         return _sentences((*shown[:MOST_LINES], f"and {more} more.") if more > 0 else tuple(shown))
 
