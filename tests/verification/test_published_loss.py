@@ -126,12 +126,14 @@ def compare(case: Case, folder: Path) -> None:
         assert published_loss(read(path, release.schema.delimiter), release.schema).as_dict() == told
 
 
+@pytest.mark.filterwarnings("ignore::tclose.errors.FormulaWarning")
 @for_seeds(40)
 def test_releases_against_the_oracle(seed: int, tmp_path: Path) -> None:
     compare(replace(make_case(seed), method="mondrian", options={}), tmp_path)
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::tclose.errors.FormulaWarning")
 @for_seeds(1000, 50)
 def test_many_releases_against_the_oracle(seed: int, tmp_path: Path) -> None:
     compare(make_case(10_000 + seed), tmp_path)

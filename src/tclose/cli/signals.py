@@ -41,6 +41,10 @@ def ended_by_signals() -> Iterator[None]:
     try:
         with _watched(on_signal, asked):
             yield
+    except BaseException as error:
+        if asked and not isinstance(error, SystemExit):  # a library that was called back made an error of its own of it
+            raise SystemExit(BASE + asked[0]) from None
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
