@@ -3,7 +3,7 @@
 # make check     the everyday one: lint, types, import contract, tests and doctests
 # make bounds    runs every kernel with its indices checked; part of make test
 # make fuzz      random tables against a slow judge; SECONDS=600 if not said
-# make campaign  what takes long, by NAME (fuzz, mutants, readers), for SECONDS; its counts are kept in benchmarks/campaigns
+# make campaign  what takes long, by NAME (fuzz, mutants, pairs, readers, seeds, writers), for SECONDS; its counts are kept in benchmarks/campaigns
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -41,12 +41,15 @@ test: setup system lint types contract warm
 	$(TESTS)
 	$(MAKE) bounds
 
-# Kernels compiled so that they check every index, into a cache of their own.
+# Kernels compiled so that they check every index, with little optimizing, into a cache of their own.
+CHECKED := NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 NUMBA_LOOP_VECTORIZE=0 NUMBA_SLP_VECTORIZE=0 NUMBA_CACHE_DIR=$(CURDIR)/.venv/numba-bounds
+
 bounds: setup
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.venv/numba-bounds $(BIN)/pytest -m bounds tests/bounds
+	$(CHECKED) $(BIN)/tclose warmup
+	$(CHECKED) $(BIN)/pytest -m bounds tests/bounds
 
 check: setup lint types contract warm
-	$(TESTS) -m "not slow and not bounds"
+	$(TESTS) -m "not slow and not bounds and not campaign"
 
 # Kernels are compiled once, before the workers start, and not in each of them.
 warm: setup

@@ -1,4 +1,4 @@
-"""Many seeds a test, and which of many cases run every day; `make test` runs all of them.
+"""Many seeds a test: which of them run every day, which in `make test`, and which in `make campaign NAME=seeds` alone.
 
 Seeds come in blocks: pytest takes longer over a test than most take over a seed.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -21,15 +22,23 @@ def one_in(step: int, values: Iterable[Any]) -> list[Any]:
     ]
 
 
-def for_seeds(n: int, at_a_time: int = 20, everyday: int = 1) -> Callable[[Callable[..., None]], Any]:
+def for_seeds(
+    n: int, at_a_time: int = 20, everyday: int = 5, tested: int | None = None
+) -> Callable[[Callable[..., None]], Any]:
     """Call a test that takes `seed` with 0 to n - 1, a block of seeds an item; a failure names its seed.
 
-    Blocks after the first `everyday` ones are slow.
+    The first `everyday` seeds run every day, the others are slow; those from `tested` on, if that is given, are left
+    to the campaign.
     """
-    ranges = [range(first, min(first + at_a_time, n)) for first in range(0, n, at_a_time)]
+    tested = n if tested is None else tested
+    ends = sorted({0, everyday, tested, n, *range(0, n, at_a_time)})
     blocks = [
-        pytest.param(block, id=f"{block.start}-{block.stop - 1}", marks=[pytest.mark.slow] if place >= everyday else [])
-        for place, block in enumerate(ranges)
+        pytest.param(
+            range(start, stop),
+            id=f"{start}-{stop - 1}",
+            marks=[pytest.mark.slow] * (start >= everyday) + [pytest.mark.campaign] * (start >= tested),
+        )
+        for start, stop in pairwise(end for end in ends if end <= n)
     ]
 
     def decorate(test: Callable[..., None]) -> Any:

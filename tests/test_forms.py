@@ -72,6 +72,7 @@ def told(df: Any, schema: dict[str, Any]) -> Any:
 @pytest.mark.filterwarnings("ignore::tclose.errors.RepeatedIdentifierWarning")
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", one_in(3, VALUES))
+@pytest.mark.everyday(4)
 def test_every_form_gives_the_same(name: str, role: str, tmp_path: Path) -> None:
     values = VALUES[name]
     is_time = values.dtype.is_temporal()

@@ -967,6 +967,7 @@ def test_none_takes_a_second_for_each_hundred_kilobytes(case: Case, tmp_path: Pa
         assert time.process_time() - started < 2 + len(data.read_bytes()) / 100_000
 
 
+@pytest.mark.slow
 def test_a_first_schema_of_a_wide_table_names_all_of_its_columns(tmp_path: Path) -> None:
     data = tmp_path / "wide.csv"
     data.write_bytes(wide(5_000))
@@ -984,6 +985,7 @@ def test_there_are_many_cases_with_names_of_their_own() -> None:
 
 
 @parametrize(CASES, 4)
+@pytest.mark.everyday(24)
 def test_anonymize(case: Case, tmp_path: Path) -> None:
     data, schema = case.put(tmp_path)
     expected = contents(tmp_path)

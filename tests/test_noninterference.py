@@ -14,93 +14,27 @@ import pytest
 
 import tclose
 from tclose.algorithms import REGISTRY
-from tests.fuzz.cases import make_case
 from tests.fuzz.judged import quiet
 from tests.hidden_changes import (
-    SUFFIXES,
     Forced,
-    change_hidden,
-    change_type,
-    forced_frame,
-    loosened,
     published,
-    release_case,
     released_rows,
-    shown,
     written_bytes,
 )
-
-
-def pairs_of(
-    seed: int, folder: Path, counts: Counter[str], written: int, changes: int = 12, certified: int = 1
-) -> None:
-    """Force one partition on originals that differ in hidden values alone, and compare what is published.
-
-    The bytes of the frame as CSV and Parquet are those of every pair, certificates of one pair in `certified`, and
-    whole files with their certificates and reports of the first pair if `written`.
-    """
-    case, draw = make_case(seed), random.Random(seed)
-    case = loosened(case) if draw.random() < 0.7 else case
-    form = draw.choice(["polars", "csv", "pandas nullable", "parquet"])
-    first = release_case(case, form, folder, "mondrian")
-    if first is None:
-        return
-    labels = first.classes[first.classes >= 0]
-    method = Forced(labels)
-    base = release_case(case, form, folder, method)
-    assert base is not None
-    rows, told = released_rows(base), written_bytes(base._frame, base.schema, folder)
-    certificates = {True: published(base, folder) if written else {}, False: published(base, folder, ())}
-    for number in range(changes):
-        retyped = draw.random() < 0.25
-        other = (change_type if retyped else change_hidden)(case, first.classes, draw)
-        if repr(other.columns) == repr(case.columns):
-            continue
-        frame = forced_frame(other, form, folder, labels)
-        if frame is None or shown(frame) != rows:
-            continue
-        if number % certified == 0 or written:
-            beside = release_case(other, form, folder, method)
-            if beside is None:  # such as a date that the verifier does not take for one
-                continue
-            assert released_rows(beside) == rows
-            suffixes = SUFFIXES if written else ()
-            written = 0
-            assert published(beside, folder, suffixes) == certificates[bool(suffixes)], (seed, number)
-            counts["certificates"] += 1
-            counts["files"] += bool(suffixes)
-            counts["other losses"] += abs(base.loss - beside.loss) > 1e-12
-        assert written_bytes(frame, base.schema, folder) == told, (seed, number)
-        counts["other types"] += retyped
-        count(counts, base)
-
-
-def count(counts: Counter[str], base: tclose.Release) -> None:
-    counts["pairs"] += 1
-    counts["several classes"] += base.measured.classes > 1
-    counts[f"recode {base.schema.recode}"] += 1
-    counts[f"missing {base.schema.missing}"] += 1
-    counts["joints"] += bool(base.schema.joint)
-    for quasi in base.schema.quasi:
-        counts[f"kind {quasi.kind}"] += 1
-        counts[f"publish {quasi.publish}"] += 1
-        counts[f"hierarchy {type(quasi.hierarchy).__name__}"] += 1
-    for sensitive in base.schema.sensitive:
-        counts["l"] += sensitive.l is not None
-        counts["bins"] += sensitive.bins is not None
+from tests.hidden_pairs import pairs_of
 
 
 def test_some_pairs(tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
-    for seed in range(10):
+    for seed in range(4):
         pairs_of(seed, tmp_path, counts, written=int(seed % 4 == 0), certified=2)
-    assert counts["pairs"] > 20
+    assert counts["pairs"] > 10
     assert counts["files"] > 0
     assert counts["other types"] > 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("part", range(2))
 def test_many_pairs(part: int, tmp_path: Path) -> None:
     """In parts of 100 pairs; a tenth of changes is certified, a tenth of seeds written whole and reported on."""
     counts: Counter[str] = Counter()
@@ -200,6 +134,7 @@ def drawn_table(draw: random.Random) -> list[tuple[int | None, str, int]]:
 
 
 @pytest.mark.parametrize("method", list(REGISTRY))
+@pytest.mark.everyday(2)
 def test_real_methods_publish_the_same_of_originals_with_the_same_release(method: str, tmp_path: Path) -> None:
     """Neighbours of a table are released by the same method; wherever the rows agree, the bytes do."""
     keys = ABLE[NEEDS.get(method, "any")] | {"missing": "category", "quasi": QUASI}

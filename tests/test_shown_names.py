@@ -72,6 +72,7 @@ def columns_of(name: str) -> tuple[bytes, str]:
 
 
 @pytest.mark.parametrize("name", NASTY)
+@pytest.mark.everyday(3)
 def test_on_the_terminal_and_in_reports(name: str, tmp_path: Path) -> None:
     table, schema = columns_of(NASTY[name])
     folder = tmp_path / "x[red]\x1b[2J"

@@ -11,7 +11,9 @@ from typing import Any
 
 from benchmarks.campaigns.fuzzing import fuzz
 from benchmarks.campaigns.mutants import mutate
+from benchmarks.campaigns.pairs import pairs
 from benchmarks.campaigns.readers import fuzz_readers
+from benchmarks.campaigns.seeds import seeds
 from benchmarks.campaigns.writers import writers
 from benchmarks.results import machine
 
@@ -19,7 +21,9 @@ COUNTS = Path(__file__).parent / "counts"
 CAMPAIGNS: dict[str, Callable[[], dict[str, Any]]] = {
     "fuzz": fuzz,
     "mutants": mutate,
+    "pairs": pairs,
     "readers": fuzz_readers,
+    "seeds": seeds,
     "writers": writers,
 }
 

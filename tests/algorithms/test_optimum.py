@@ -147,7 +147,7 @@ def test_optimal_methods_find_the_optimum(name: str, seed: int) -> None:
 
 
 @pytest.mark.slow
-@for_seeds(MANY, at_a_time=100)
+@for_seeds(MANY, at_a_time=100, tested=300)
 def test_optimal_methods_and_trying_everything_agree_on_many(seed: int) -> None:
     """All of them on the same table, so that the slow oracle is asked once."""
     frame, schema = small_table(QUICK + seed)
@@ -172,7 +172,7 @@ def test_exact_and_milp_and_trying_everything_agree(seed: int) -> None:
 
 
 @pytest.mark.slow
-@for_seeds(MANY, at_a_time=100)
+@for_seeds(MANY, at_a_time=100, tested=300)
 def test_exact_and_milp_and_trying_everything_agree_on_many(seed: int) -> None:
     check_all_three(QUICK + seed)
 
@@ -216,7 +216,7 @@ def test_a_joint_with_a_matrix_at_distances_that_occur(seed: int) -> None:
 
 
 @pytest.mark.slow
-@for_seeds(1500, at_a_time=100)
+@for_seeds(1500, at_a_time=100, tested=300)
 def test_a_matrix_at_distances_that_occur_on_many(seed: int) -> None:
     check_bounds(*matrix_table(20_000 + seed, joint=seed % 3 == 0))
 
@@ -256,14 +256,15 @@ EVERY = pytest.mark.parametrize("distance", [*DISTANCES, "joint"])
 
 
 @EVERY
-@for_seeds(12)
+@for_seeds(12, everyday=3)
+@pytest.mark.everyday(7)
 def test_bounds_at_thresholds_that_are_reached(seed: int, distance: str) -> None:
     check_reached(seed, distance)
 
 
 @pytest.mark.slow
 @EVERY
-@for_seeds(300, at_a_time=50)
+@for_seeds(300, at_a_time=50, tested=50)
 def test_bounds_at_thresholds_that_are_reached_on_many(seed: int, distance: str) -> None:
     check_reached(1000 + seed, distance)
 
@@ -282,7 +283,7 @@ def test_two_diversity_and_trying_everything_agree(seed: int, recode: str, diver
 @pytest.mark.slow
 @PAIRED
 @RECODED
-@for_seeds(1000, at_a_time=100)
+@for_seeds(1000, at_a_time=100, tested=200)
 def test_two_diversity_and_trying_everything_agree_on_many(seed: int, recode: str, diverse: bool) -> None:
     check_claims("two-diversity", *paired_table(5000 + seed, recode, diverse))
 
@@ -314,7 +315,7 @@ def test_tiny_steps(name: str, seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["exact", "two-diversity"])
-@for_seeds(1000, at_a_time=100)
+@for_seeds(1000, at_a_time=100, tested=200)
 def test_tiny_steps_on_many(name: str, seed: int) -> None:
     check_claims(name, *tiny_steps(1000 + seed))
 
@@ -354,6 +355,7 @@ def test_k_approx_stays_within_its_factor(seed: int) -> None:
 
 @pytest.mark.parametrize("name", REGISTRY)
 @for_seeds(40)
+@pytest.mark.everyday(5)
 def test_no_method_loses_less_than_the_optimum(name: str, seed: int) -> None:
     method, (frame, schema) = find(name), small_table(seed)
     if not is_for(method, schema):

@@ -77,6 +77,7 @@ def test_suggest_by_what_is_allowed(run: Run, folder: Path) -> None:  # noqa: F8
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.everyday(1)
 def test_no_cell_is_cut(run: Run, folder: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     monkeypatch.setenv("COLUMNS", str(width))
     commands = [

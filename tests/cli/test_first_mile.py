@@ -271,6 +271,7 @@ def released(run: Callable[..., tuple[int, str]], data: str, flags: tuple[str, .
 
 
 @pytest.mark.parametrize("name", KINDS)
+@pytest.mark.everyday(8)
 def test_from_a_table_to_a_release(name: str, run: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
     kind = KINDS[name]
     frame = pl.DataFrame(kind.make(np.random.default_rng(8)))

@@ -445,6 +445,16 @@ def test_demo(folder: Path, run: Run) -> None:
     assert run("verify", "shown/release.csv", "-s", "shown/schema.toml").code == 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_methods_are_made_ready_one_by_one_or_several_at_once(jobs: str, tmp_path: Path) -> None:
+    """In a cache of its own, where the loops of both methods are found then."""
+    command = [sys.executable, "-m", "tclose", "warmup", "--method", "sabre-ak", "--method", "mondrian", "--jobs", jobs]
+    subprocess.run(command, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, check=True, capture_output=True)
+    kept = {path.name.split(".")[0] for path in tmp_path.rglob("*.nbi")}
+    assert {"along_loops", "mondrian_loops"} <= kept
+
+
 @pytest.mark.parametrize("command", ["init", "assess", "anonymize", "verify", "methods", "demo"])
 def test_help_has_an_example(run: Run, command: str) -> None:
     result = run(command, "--help")

@@ -12,6 +12,7 @@ from tclose.testing import AWKWARD, Case, check_method, why_not
 
 @pytest.mark.parametrize("name", REGISTRY)
 @pytest.mark.parametrize("case", AWKWARD, ids=lambda case: str(case.name))
+@pytest.mark.everyday(120)
 def test_contract(name: str, case: Case) -> None:
     method = find(name)
     if reason := why_not(method, case):

@@ -137,6 +137,7 @@ VARIANTS: list[Any] = [
 
 
 @pytest.mark.parametrize("variant", one_in(7, VARIANTS), ids=str)
+@pytest.mark.everyday(1)
 def test_every_phase_looks_at_the_clock(variant: Any) -> None:
     name, options = (variant, {}) if isinstance(variant, str) else variant
     method = find(name, options)

@@ -49,6 +49,7 @@ def brightness(colour: str) -> float:
 
 
 @pytest.mark.parametrize("name", samples.pages().keys())
+@pytest.mark.everyday(4)
 def test_a_page_opens_offline_and_draws(name: str, browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / f"{name}.html"
     path.write_text(samples.pages()[name], encoding="utf-8")

@@ -495,6 +495,7 @@ def killed_at_random(arguments: list[str], rounds: int, chance: random.Random) -
 
 @pytest.mark.parametrize("existing", [False, True], ids=["fresh", "existing"])
 @pytest.mark.parametrize("rounds", [6, pytest.param(16, marks=pytest.mark.slow)])
+@pytest.mark.everyday(1)
 def test_a_killed_run_leaves_a_complete_release_or_what_was_there(
     rounds: int, existing: bool, arguments: list[str], target: Path, tmp_path: Path
 ) -> None:

@@ -69,7 +69,7 @@ def written(keys: dict[str, Any], folder: Path) -> tuple[Path, Schema, dict[str,
     return path, schema, json.loads(certificate_path(path).read_text(encoding="utf-8"))
 
 
-@pytest.fixture(scope="module", params=["full", "starred"])
+@pytest.fixture(scope="module", params=[pytest.param("full", marks=pytest.mark.slow), "starred"])
 def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return written(FULL if request.param == "full" else STARRED, tmp_path_factory.mktemp("release"))
 

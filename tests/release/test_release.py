@@ -327,6 +327,7 @@ WRITABLE: dict[str, tuple[list[Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("name", WRITABLE)
+@pytest.mark.everyday(6)
 def test_any_sensitive_attribute_can_be_written(name: str, suffix: str, tmp_path: Path) -> None:
     values, keys = WRITABLE[name]
     frame = pl.DataFrame({"age": [1, 2, 3, 4] * 5, "ill": values * 5})

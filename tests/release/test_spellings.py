@@ -36,6 +36,7 @@ def shown(value: object) -> object:
 @pytest.mark.parametrize("values", TYPED)
 @pytest.mark.parametrize("role", ["q", "s", "kept"])
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.everyday(4)
 def test_a_released_column_has_one_spelling(role: str, values: list[Any], suffix: str, tmp_path: Path) -> None:
     table = pl.DataFrame({"q": list("aaabbb"), "s": list("xyxyxy"), "kept": list("mmmnnn")} | {role: values})
     schema = SCHEMA | {"keep": ["kept"]}
@@ -52,6 +53,7 @@ def test_a_released_column_has_one_spelling(role: str, values: list[Any], suffix
 
 @pytest.mark.parametrize("values", TYPED)
 @pytest.mark.parametrize("role", ["q", "s", "kept"])
+@pytest.mark.everyday(3)
 def test_a_foreign_file_with_two_spellings_does_not_hold(role: str, values: list[Any], tmp_path: Path) -> None:
     table = pl.DataFrame({"q": list("aaabbb"), "s": list("xyxyxy"), "kept": list("mmmnnn")} | {role: values})
     schema = SCHEMA | {"keep": ["kept"]}

@@ -91,6 +91,7 @@ MIXED = Schema.from_dict(
 class TestCutsAndRestarts:
     @settings(max_examples=4, deadline=None)
     @given(st.integers(0, 10**6), st.lists(st.integers(1, 60), max_size=12), st.data())
+    @pytest.mark.slow
     def test_nothing_depends_on_them(self, seed: int, cuts: list[int], data: st.DataObject) -> None:
         rows = mixed(seed, 100)
         whole = Engine(MIXED, window=40, step=20, seed=3)
@@ -144,6 +145,7 @@ def _by_row(outcomes: list[Outcome]) -> tuple[list[Any], list[Any]]:
 @pytest.mark.parametrize("budget", ["printed", "window"])
 @pytest.mark.parametrize("method", QUICK)
 @for_seeds(3)
+@pytest.mark.everyday(4)
 def test_every_method_keeps_the_promise(method: str, budget: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     ts = [str(t) for t in rng.choice(["0", "0.1", "0.3"], int(rng.integers(1, 3)))]
@@ -278,6 +280,7 @@ class TestEnd:
         last = released(outcomes)[-1]
         assert {int(number) // 200 for number in last.numbers} == {0, 1}
 
+    @pytest.mark.slow
     def test_the_last_step_keeps_back_what_may_help(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Of classes kept back only those must go whose rows leave the window; fewer rows are withheld then."""
         withheld = {}

@@ -59,19 +59,6 @@ TCLOSE = [sys.executable, "-c", "from tclose.cli.main import main; main()"]
 SIZES = ["--window", str(WINDOW), "--step", str(STEP), "--method", "mondrian", "--seed", "7"]
 
 
-@pytest.fixture(scope="module")
-def given() -> list[bytes]:
-    return lines(ROWS)
-
-
-@pytest.fixture(scope="module")
-def reference(given: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    folder = put_in(tmp_path_factory.mktemp("reference"), given)
-    go(folder)
-    check(folder, len(given))
-    return written(folder)
-
-
 def schema_file(folder: Path) -> list[str]:
     schema().save(folder / "schema.toml")
     return ["-s", str(folder / "schema.toml")]
@@ -548,6 +535,7 @@ class TestCommand:
         third = subprocess.run(command, input=b"", capture_output=True, check=True)
         assert b"ended already" in third.stderr
 
+    @pytest.mark.slow
     def test_standard_input_that_continues(
         self, tmp_path: Path, given: list[bytes], reference: dict[str, bytes]
     ) -> None:
@@ -563,6 +551,7 @@ class TestCommand:
         assert (tmp_path / "out.jsonl").read_bytes() == reference["output out.jsonl"]
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    @pytest.mark.everyday(1)
     def test_a_signal_stops_with_a_checkpoint(
         self, number: signal.Signals, tmp_path: Path, given: list[bytes], reference: dict[str, bytes]
     ) -> None:

@@ -9,15 +9,10 @@ import numpy as np
 import pytest
 
 from tclose.errors import TableError
-from tests.stream.feeding import Killed, check, go, killed, lines, objects, put_in, targets, written
+from tests.stream.feeding import Killed, check, go, killed, objects, put_in, targets, written
 from tests.stream.killing import HOW, stream_files
 
 ROWS = 110
-
-
-@pytest.fixture(scope="module")
-def given() -> list[bytes]:
-    return lines(ROWS)
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +85,7 @@ def test_a_checkpoint_without_its_outputs_is_refused(tmp_path: Path, given: list
 # Processes that are killed in earnest.
 
 
+@pytest.mark.slow
 def test_kill_9(tmp_path: Path, given: list[bytes], reference: tuple[dict[str, bytes], int]) -> None:
     rng = np.random.default_rng(1)
     for how in HOW:

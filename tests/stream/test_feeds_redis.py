@@ -41,11 +41,6 @@ def client(broker: Broker) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def given() -> list[bytes]:
-    return lines(ROWS)
-
-
-@pytest.fixture(scope="module")
 def reference(given: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     """What files would have come to."""
     folder = put_in(tmp_path_factory.mktemp("reference"), given)
@@ -270,6 +265,7 @@ def test_bursts_and_trickles(broker: Broker, client: Any, given: list[bytes], re
 
 
 @pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.everyday(1)
 def test_a_slow_consumer(
     grouped: bool, broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
 ) -> None:
@@ -537,6 +533,7 @@ def test_fields_stay_as_they_are(broker: Broker, client: Any, given: list[bytes]
 # By the command line, killed in earnest.
 
 
+@pytest.mark.slow
 def test_kill_9(
     tmp_path: Path, broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
 ) -> None:

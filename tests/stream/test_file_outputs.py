@@ -16,24 +16,11 @@ from tclose.errors import BusyError, TableError
 from tclose.stream.envelope import MAGIC
 from tclose.stream.feeds import Ending, FileFeed, Targets, run
 from tclose.stream.feeds.durable import Appended
-from tests.stream.feeding import STEP, WINDOW, check, go, lines, put_in, schema, settings, targets, written
+from tests.stream.feeding import STEP, WINDOW, go, lines, put_in, schema, settings, targets, written
 
 ROWS = 150
 PAUSE = Ending(pause=True)
 LAST = "Put the last"
-
-
-@pytest.fixture(scope="module")
-def given() -> list[bytes]:
-    return lines(ROWS)
-
-
-@pytest.fixture(scope="module")
-def reference(given: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    folder = put_in(tmp_path_factory.mktemp("reference"), given)
-    go(folder)
-    check(folder, len(given))
-    return written(folder)
 
 
 def twice(folder: Path, given: list[bytes], output: str = "out.jsonl") -> None:

@@ -162,6 +162,7 @@ def test_the_same_table_gives_the_same_arrays(maker: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("maker", SAME_LIBRARY)
+@pytest.mark.everyday(4)
 def test_a_release_comes_back_in_the_library_it_came_in(maker: str, tmp_path: Path) -> None:
     release = tclose.anonymize(MAKERS[maker](tmp_path), SCHEMA, allow_single_class=True, seed=1)
     for table in (release.table, release.aligned()):

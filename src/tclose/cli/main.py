@@ -287,13 +287,16 @@ def warmup(
     method: Annotated[
         list[str] | None, typer.Option(help="To make ready; may be repeated. All if not given.", show_default=False)
     ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes at once; as many as processors, at most 4, if not given.")
+    ] = None,
 ) -> None:
     """Compile what methods need, so that no later run waits for it; kept on disk until the next version."""
     from tclose.algorithms import REGISTRY
     from tclose.cli.warmup import warm
 
     with progress() as tell:
-        warm([find_method(name, []) for name in method or REGISTRY], tell)
+        warm([find_method(name, []) for name in method or REGISTRY], tell, jobs or min(os.cpu_count() or 1, 4))
 
 
 @app.command(epilog="[bold]Example:[/bold] tclose demo --rows 5000 --folder /tmp/demo")

@@ -384,6 +384,7 @@ def test_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("changed", [{"MOST_LISTED": 0}, {"PARTS_TRIED": 0}, {"BUDGET": 1}, {"SPLIT_AT_A_TIME": 1}])
+@pytest.mark.everyday(1)
 def test_the_same_loss_by_other_ways(monkeypatch: pytest.MonkeyPatch, changed: dict[str, int]) -> None:
     tables = [small_census(n, k, t) for n, k, t in ((10, 2, "0.3"), (11, 3, "0.2"), (12, 2, "0.1"))]
     before = [table.loss(run(Exact(), table, asked).labels) for table, asked in tables]

@@ -132,6 +132,7 @@ def as_sets(partition: Partition) -> set[frozenset[int]]:
 
 
 @pytest.mark.parametrize("block", range(10))
+@pytest.mark.everyday(2)
 def test_agrees_with_the_oracle(block: int) -> None:
     for seed in range(block * 25, block * 25 + 25):
         table, requirement, columns = random_case(seed)

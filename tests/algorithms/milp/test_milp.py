@@ -418,6 +418,7 @@ def test_a_start_that_is_as_good_comes_back() -> None:
 
 
 @pytest.mark.parametrize("spoilt", ["fractions", "noise", "nothing"])
+@pytest.mark.everyday(1)
 def test_whatever_the_solver_answers_is_mended(spoilt: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Points of parts of rows, points that break closeness, and none at all."""
     table, requirement = adult_like(t=0.1)

@@ -54,6 +54,7 @@ def check_all(seed: int, recode: str, sensitive: bool) -> None:
 @RECODINGS
 @pytest.mark.parametrize("sensitive", [True, False], ids=["2-diverse", "2-anonymous"])
 @for_seeds(120, at_a_time=40)
+@pytest.mark.everyday(2)
 def test_no_partition_is_better(seed: int, recode: str, sensitive: bool) -> None:
     check_all(seed, recode, sensitive)
 

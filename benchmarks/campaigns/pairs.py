@@ -1,0 +1,33 @@
+"""Pairs: originals that differ in hidden values alone must publish the same bytes; `PAIRS` says how many, else 5,000.
+
+Every pair is compared in the released frame as CSV and Parquet and in its certificate, the first of each table also in
+the files that are written, with reports.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.fuzz.judged import quiet
+from tests.hidden_pairs import EVERYTHING, pairs_of
+
+
+def pairs() -> dict[str, Any]:
+    """How many pairs of which sort were compared; findings are pairs that differ and sorts without a pair."""
+    wanted, seed = int(os.environ.get("PAIRS", "5000")), int(os.environ.get("PAIRS_SEED", "0"))
+    counts: Counter[str] = Counter()
+    findings: list[str] = []
+    tables = 0
+    with tempfile.TemporaryDirectory() as folder, quiet():
+        while counts["pairs"] < wanted:
+            try:
+                pairs_of(seed + tables, Path(folder), counts, written=1, changes=20)
+            except AssertionError as error:
+                findings.append(f"seed {seed + tables}: {error}")
+            tables += 1
+    findings += [f"no pair with {name}" for name in sorted(EVERYTHING) if not counts[name]]
+    return {"tables": tables, "first_seed": seed, "counts": dict(sorted(counts.items())), "findings": findings}
