@@ -92,7 +92,9 @@ def test_nothing_is_left_where_what_was_written_is_not_the_release(
 
     def spoiled(frame: pl.DataFrame) -> pl.DataFrame:
         changed = storable(frame)
-        return changed.with_columns(pl.Series("ill", ["flu" if row == 3 else ill for row, ill in enumerate(frame["ill"])]))
+        return changed.with_columns(
+            pl.Series("ill", ["flu" if row == 3 else ill for row, ill in enumerate(frame["ill"])])
+        )
 
     storable = database_writing._storable
     rows = release.aligned()
@@ -150,7 +152,9 @@ TYPES = {
     "small": pl.Series([1, 2, None] * 4, dtype=pl.UInt8),
     "short": pl.Series([0.1, 0.25, None] * 4, dtype=pl.Float32),
     "exact": pl.Series(["1.10", "2.25", None] * 4).cast(pl.Decimal(10, 2)),
-    "zoned": pl.Series(["2024-01-01T08:00:00+0200", "2024-07-01T08:00:00+0200", None] * 4).str.to_datetime(time_zone="UTC"),
+    "zoned": pl.Series(["2024-01-01T08:00:00+0200", "2024-07-01T08:00:00+0200", None] * 4).str.to_datetime(
+        time_zone="UTC"
+    ),
     "fine": pl.Series([1, 2_000_000_001, None] * 4).cast(pl.Datetime("ns")),
     "clock": pl.Series(["08:30:00", "09:00:00", None] * 4).str.to_time(),
     "true": pl.Series([True, False, None] * 4),
@@ -161,9 +165,8 @@ TYPES = {
 @pytest.mark.parametrize("url", KINDS, indirect=True)
 def test_every_type_is_kept(url: str) -> None:
     frame = pl.DataFrame(TYPES).with_columns(age=pl.Series(list(range(12))))
-    schema = {
-        "k": 2, "missing": "category", "quasi": {"age": {"kind": "numeric"}}, "keep": list(TYPES), "keep_unchecked": True,
-    }  # fmt: skip
+    quasi = {"age": {"kind": "numeric"}}
+    schema = {"k": 2, "missing": "category", "quasi": quasi, "keep": list(TYPES), "keep_unchecked": True}
     released = tclose.anonymize(frame, schema, method="mondrian", seed=1)
     released.write_table(url, "release", keep_order=True)
     location = tclose.TableLocation(url, table="release")

@@ -314,6 +314,44 @@ def test_standard_input(name: str, run: Run, tmp_path: Path, monkeypatch: pytest
     assert run("verify", "release.csv", "-s", "schema.toml")[0] == 0
 
 
+def test_every_command_reads_a_sheet(run: Run, tmp_path: Path) -> None:
+    sheets("2023", "2024")(tmp_path / "a.xlsx")
+    sheet = ("a.xlsx", "--sheet", "2024")
+    assert run("init", *sheet, *USUAL, "-o", "schema.toml")[0] == 0
+    promised = (*sheet, "-s", "schema.toml")
+    assert run("anonymize", *promised, "-o", "release.csv", "--method", "mondrian", "--keep-order")[0] == 0
+    for command in (
+        ("assess", *promised),
+        ("verify", "release.csv", "-s", "schema.toml", "--original", "a.xlsx", "--sheet", "2024"),
+        ("compare", *promised, "--methods", "mondrian", "--queries", "0", "--jobs", "1"),
+        ("suggest", *promised, "--method", "mondrian", "--queries", "0", "--from", "0.2", "--to", "0.4"),
+        ("utility", "a.xlsx", "release.csv", "--sheet", "2024", "-s", "schema.toml", "--queries", "0"),
+    ):
+        code, said = run(*command)
+        assert code == 0, (command, said)
+
+
+def test_from_a_file_into_a_table_of_sqlite_and_back(run: Run, tmp_path: Path) -> None:
+    good("a.csv")(tmp_path / "a.csv")
+    assert run("init", "a.csv", *USUAL, "-o", "schema.toml")[0] == 0
+    write = ("anonymize", "a.csv", "-s", "schema.toml", "--method", "mondrian", "-o")
+    code, said = run(*write, "sqlite:///out.db")
+    assert (code, "--output-table" in said) == (2, True)
+    assert run(*write, "sqlite:///out.db", "--table", "release")[0] == 0
+    assert run("verify", "out.db", "--table", "release", "-s", "schema.toml")[0] == 0
+    code, said = run("verify", "out.db", "-s", "schema.toml")
+    assert (code, "'release', 'release_certificate'" in said) == (3, True)
+    code, said = run(*write, "out.db", "--table", "release")
+    assert (code, "--replace-table" in said) == (3, True)
+    assert run(*write, "out.db", "--table", "release", "--replace-table")[0] == 0
+    with sqlite3.connect("out.db") as base:
+        base.execute("UPDATE release SET ill = 'flu'")
+    base.close()
+    assert run("verify", "out.db", "--table", "release", "-s", "schema.toml")[0] == 5
+    for wrong in (("release.csv", "--table", "x"), ("out.db", "--table", "x", "--certificate-table", "x")):
+        assert run(*write, *wrong)[0] == 2
+
+
 def test_standard_input_needs_a_format(run: Run) -> None:
     code, said = run("init", "-")
     assert (code, "--format csv|tsv" in said) == (2, True)

@@ -5,6 +5,7 @@ A sheet is a table if its first row that is not empty holds a name for every col
 
 from __future__ import annotations
 
+import zipfile
 from datetime import date, time
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ from typing import Any
 import polars as pl
 
 from tclose.errors import TableError
+from tclose.schema.guarding import guarded
 from tclose.table.column_names import check_names, listed
 from tclose.table.formats.merged_cells import has_merged_cells
 from tclose.table.formats.tried_files import need, read_tried
 from tclose.table.formats.whole_numbers import as_whole
+from tclose.table.memory_limit import most_memory
 
 LOOKED_AT = 100  # rows in which the header is looked for
 DAY_ZERO = [date(1899, 12, 30), date(1899, 12, 31)]  # of a time of day, in calamine and in Excel
@@ -40,7 +43,21 @@ def read_excel(path: Path, sheet: str | int | None) -> tuple[pl.DataFrame, Numbe
         The reader is not installed.
     """
     need("fastexcel", "excel", "A spreadsheet")
-    return read_tried(f"'{path.name}' is not a readable spreadsheet", path, load_excel, sheet)
+    problem = f"'{path.name}' is not a readable spreadsheet, or has a password"
+    guarded(problem, lambda: _check_size(path))
+    return read_tried(problem, path, load_excel, sheet)
+
+
+def _check_size(path: Path) -> None:
+    """Refuse a file that expands to more than the memory there is."""
+    if not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as parts:
+        needed, most = sum(part.file_size for part in parts.infolist()), most_memory()
+    if needed > most:
+        raise TableError(
+            f"'{path.name}' expands to {needed >> 20:,} MiB, and this process may take {most >> 20:,} MiB of memory."
+        )
 
 
 def load_excel(path: str, sheet: str | int | None) -> tuple[pl.DataFrame, Numbering]:

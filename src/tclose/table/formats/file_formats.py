@@ -71,7 +71,11 @@ def format_of(path: Path, name: str | None = None) -> FileFormat:
         )
     if name not in BY_NAME:
         raise TableError(f"There is no format of this name. Formats are {', '.join(BY_NAME)}.")
-    return FileFormat(name, suffix if suffix in BY_NAME[name] else BY_NAME[name][0])
+    if suffix in BY_NAME[name]:
+        return FileFormat(name, suffix)
+    usual = BY_NAME[name][0]
+    zipped = path.name.lower().endswith(".gz") and usual + ".gz" in BY_NAME[name]
+    return FileFormat(name, usual + ".gz" if zipped else usual)
 
 
 def suffix_of(path: Path) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from tclose.errors import TableError
+from tclose.table.column_names import check_names
 
 CELLS_A_BYTE, FREE_CELLS = 20, 1_000_000
 
@@ -108,20 +109,21 @@ class GatheredRows:
         TableError
             The rows have so few names in common that a table of them would be far larger than what was read.
         """
-        for name in dict.fromkeys(name for row in rows for name in row):
-            if name not in self._columns:
-                self._columns[name] = GatheredColumn(self.n_rows)
-        self.n_rows += len(rows)
-        if self.n_rows * len(self._columns) > CELLS_A_BYTE * n_bytes + FREE_CELLS:
+        new = [name for name in dict.fromkeys(name for row in rows for name in row) if name not in self._columns]
+        n_columns = len(self._columns) + len(new)
+        if (self.n_rows + len(rows)) * n_columns > CELLS_A_BYTE * n_bytes + FREE_CELLS:
             raise TableError(
-                f"The rows have {len(self._columns):,} different names among them, and each has few of these: they "
-                "are no table. Give all rows the same names."
+                f"The rows have {n_columns:,} different names among them, and each has few of these: they are no "
+                "table. Give all rows the same names."
             )
+        self._columns |= {name: GatheredColumn(self.n_rows) for name in new}
+        self.n_rows += len(rows)
         for name, column in self._columns.items():
             column.add([row.get(name) for row in rows])
 
     def frame(self) -> pl.DataFrame:
         """The table, its columns in the order in which their names came."""
+        check_names(list(self._columns))
         return pl.DataFrame([column.series(name) for name, column in self._columns.items()])
 
 

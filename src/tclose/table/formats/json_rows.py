@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +18,7 @@ from tclose.table.formats.gathered_columns import FractionText, GatheredRows, Wh
 from tclose.table.memory_limit import most_memory
 
 PIECE = 1 << 15  # rows, and bytes
+CountedRow = tuple[dict[str, Any], int]
 LONGEST = 1 << 26  # bytes of a line: 64 MiB
 _SPACE, _COMMA, _END = (
     re.compile(r"[ \t\r\n]*"),
@@ -56,22 +57,23 @@ def read_json_lines(path: Path, zipped: bool) -> tuple[pl.DataFrame, tuple[str, 
     TableError
         A line holds no object, or one that has a name twice; the message says which line.
     """
-    name = path.name
-    gathered, rows, n_bytes, last, number = GatheredRows(), [], 0, 0, 0
+    blank: list[int] = []
     with _opened(path, zipped) as file:
-        for number, line in enumerate(_lines(file, name), 1):
-            n_bytes += len(line)
-            if len(line) >= LONGEST:
-                raise TableError(f"'{name}': a line is longer than {LONGEST >> 20} MiB. Write one object a line.")
-            if not line.strip():
-                continue
-            last += 1
-            rows.append(_row(line, name, number))
-            if len(rows) == PIECE:
-                gathered.add(rows, n_bytes)
-                rows.clear()
-    gathered.add(rows, n_bytes)
-    return _table(gathered, name), ("line", 1) if last == number else ("record", 1)
+        frame = _table(_line_rows(file, path.name, blank), path.name)
+    return frame, ("record", 1) if blank else ("line", 1)
+
+
+def _line_rows(file: IO[bytes], name: str, blank: list[int]) -> Iterator[CountedRow]:
+    """A row a line, and how many bytes were read by then; the numbers of empty lines go into `blank`."""
+    n_bytes = 0
+    for number, line in enumerate(_lines(file, name), 1):
+        n_bytes += len(line)
+        if len(line) >= LONGEST:
+            raise TableError(f"'{name}': a line is longer than {LONGEST >> 20} MiB. Write one object a line.")
+        if line.strip():
+            yield _row(line, name, number), n_bytes
+        else:
+            blank.append(number)
 
 
 def _row(line: bytes, name: str, number: int) -> dict[str, Any]:
@@ -131,14 +133,7 @@ def read_json_array(path: Path, zipped: bool) -> tuple[pl.DataFrame, tuple[str, 
     with _opened(path, zipped) as file:
         data = b"".join(_lines(file, name, PIECE))
     text = guarded(f"'{name}' is not UTF-8", lambda: data.decode("utf-8-sig"))
-    gathered, rows = GatheredRows(), []
-    for row in _elements(text, name):
-        rows.append(row)
-        if len(rows) == PIECE:
-            gathered.add(rows, len(data))
-            rows.clear()
-    gathered.add(rows, len(data))
-    return _table(gathered, name), ("record", 1)
+    return _table(((row, len(data)) for row in _elements(text, name)), name), ("record", 1)
 
 
 def _elements(text: str, name: str) -> Iterator[dict[str, Any]]:
@@ -181,7 +176,19 @@ def _element(text: str, place: int, name: str, number: int) -> tuple[dict[str, A
     raise TableError(f"'{name}', element {number}: {problem}")
 
 
-def _table(gathered: GatheredRows, name: str) -> pl.DataFrame:
+def _table(rows: Iterable[CountedRow], name: str) -> pl.DataFrame:
+    problem = f"'{name}' cannot be read: a text is not Unicode, or lists are nested too deeply"
+    return guarded(problem, lambda: _gathered(rows, name))
+
+
+def _gathered(rows: Iterable[CountedRow], name: str) -> pl.DataFrame:
+    gathered, held, n_bytes = GatheredRows(), [], 0
+    for row, n_bytes in rows:
+        held.append(row)
+        if len(held) == PIECE:
+            gathered.add(held, n_bytes)
+            held.clear()
+    gathered.add(held, n_bytes)
     if not gathered.n_rows:
         raise TableError(f"'{name}' is empty.")
-    return guarded(f"'{name}' holds text that is not Unicode", gathered.frame)
+    return gathered.frame()
