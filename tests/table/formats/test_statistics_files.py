@@ -12,6 +12,7 @@ import pyreadstat
 import pytest
 
 import tclose
+from tclose.errors import TableError
 from tclose.table.formats.statistics_files import load_statistics
 from tclose.table.source import read
 
@@ -75,12 +76,8 @@ MOMENTS = [datetime(1959, 12, 31, 23, 59, 59), datetime(2024, 2, 29, 0, 0, 1), d
 def test_days_moments_and_times(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a{suffix}"
     table = pd.DataFrame({"day": DAYS, "moment": MOMENTS, "n": [1.0, 2.0, 3.0, 4.0]})
-    {
-        ".sav": pyreadstat.write_sav,
-        ".zsav": pyreadstat.write_sav,
-        ".dta": pyreadstat.write_dta,
-        ".xpt": pyreadstat.write_xport,
-    }[suffix](table, str(path))
+    writer = {".sav": "write_sav", ".zsav": "write_sav", ".dta": "write_dta", ".xpt": "write_xport"}[suffix]
+    getattr(pyreadstat, writer)(table, str(path))
     frame = read(path).frame
     assert frame["day"].to_list() == DAYS
     assert frame["moment"].to_list() == MOMENTS
@@ -113,6 +110,17 @@ def test_missing_values_of_stata(tmp_path: Path) -> None:
     path = tmp_path / "a.dta"
     pyreadstat.write_dta(pd.DataFrame({"a": [1, 2, "a"]}), str(path), missing_user_values={"a": ["a"]})
     assert load_statistics(str(path), "read_dta", False)["a"].to_list() == [1, 2, None]
+
+
+def test_a_file_that_says_it_has_more_rows_than_it_can_hold_is_refused_at_once(tmp_path: Path) -> None:
+    """The number of rows stands at byte 80; the reader would make room for all of them."""
+    path = sav(tmp_path, {"a": [1.0, 2.0]})
+    data = bytearray(path.read_bytes())
+    assert int.from_bytes(data[80:84], "little") == 2
+    data[80:84] = (200_000_000).to_bytes(4, "little")
+    path.write_bytes(data)
+    with pytest.raises(TableError, match="more rows than it"):
+        load_statistics(str(path), "read_sav", False)
 
 
 def test_labels_come_back_as_categories(tmp_path: Path) -> None:

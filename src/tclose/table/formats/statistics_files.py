@@ -6,6 +6,7 @@ become their labels unless codes are asked for, with an order only where the fil
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -13,16 +14,19 @@ from typing import Any
 
 import polars as pl
 
+from tclose.errors import TableError
 from tclose.schema.builders import plain
 from tclose.table.formats.file_formats import FileFormat
 from tclose.table.formats.tried_files import need, read_tried
 from tclose.table.formats.whole_numbers import as_whole
+from tclose.table.memory_limit import most_memory
 
 READERS = {
     ".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por", ".dta": "read_dta",
     ".sas7bdat": "read_sas7bdat", ".xpt": "read_xport",
 }  # fmt: skip
 PROGRAMS = {"spss": "SPSS", "stata": "Stata", "sas": "SAS"}
+CELLS_A_BYTE, ZLIB, CELL = 8, 1100, 8  # what a byte holds at most, how much zlib packs into one, and bytes of a cell
 MONTHS = {"%tm": 1, "%tq": 3, "%th": 6}  # Stata's periods, counted from 1960
 WEEKS = 52  # that every year of Stata's has
 
@@ -47,6 +51,7 @@ def load_statistics(path: str, reader: str, codes: bool) -> pl.DataFrame:
     """Read it in this process."""
     import pyreadstat
 
+    _check_size(path, getattr(pyreadstat, reader)(path, metadataonly=True)[1])
     frame, about = getattr(pyreadstat, reader)(path, output_format="polars")
     labels: Mapping[str, Mapping[Any, str]] = {} if codes else about.variable_value_labels
     formats, measures = about.original_variable_types, about.variable_measure
@@ -58,6 +63,14 @@ def load_statistics(path: str, reader: str, codes: bool) -> pl.DataFrame:
             _labelled(known, of_codes, measures.get(column.name) == "ordinal") if of_codes else as_whole(known)
         )
     return pl.DataFrame(columns)
+
+
+def _check_size(path: str, about: Any) -> None:
+    """Refuse a file that says it has more rows than it can hold: the reader makes room for them before it looks."""
+    n_cells = (about.number_rows or 0) * (about.number_columns or 0)
+    packed = ZLIB if path.lower().endswith(".zsav") else 1
+    if n_cells > CELLS_A_BYTE * packed * os.path.getsize(path) or n_cells * CELL > most_memory():
+        raise TableError(f"'{Path(path).name}' says that it has more rows than it, or the memory there is, can hold.")
 
 
 def _without_empty(column: pl.Series) -> pl.Series:
