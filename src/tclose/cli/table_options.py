@@ -18,7 +18,10 @@ OPTIONS = {
     "format": (
         Annotated[
             str | None,
-            typer.Option(help="Of standard input, or of a file whose suffix does not say it.", rich_help_panel=PANEL),
+            typer.Option(
+                help="Of - or a file whose suffix does not say it: csv, tsv, jsonl, json, parquet, arrow, excel, ...",
+                rich_help_panel=PANEL,
+            ),
         ],
         None,
     ),

@@ -13,8 +13,15 @@ import pytest
 
 import tclose
 from tclose.errors import TableError
+from tclose.table.formats import tried_files
 from tclose.table.formats.statistics_files import load_statistics
 from tclose.table.source import read
+
+
+@pytest.fixture(autouse=True)
+def untried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read files without a trial in another process, which takes most of the time."""
+    monkeypatch.setattr(tried_files, "_survives", lambda *arguments: True)
 
 
 def sav(tmp_path: Path, columns: dict[str, list[Any]], **about: Any) -> Path:

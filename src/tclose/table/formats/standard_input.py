@@ -27,15 +27,15 @@ def spool() -> IO[bytes]:
     given = getattr(sys.stdin, "buffer", None)
     if given is None or sys.stdin.isatty():
         raise TableError("Standard input is a terminal. Pipe a table into it, or name a file.")
-    most, n_bytes = most_memory(), 0
+    most, n_bytes = most_memory() // 2, 0  # the rest is for what is read of it
     file = _temporary()
     while piece := given.read(PIECE):
         n_bytes += len(piece)
         if n_bytes > most:
             file.close()
             raise TableError(
-                f"Standard input is larger than the memory that this process may take, {most >> 20:,} MiB. Write it to "
-                "a file as Parquet, and name that."
+                f"Standard input is larger than half of the memory that this process may take, {most >> 20:,} MiB. "
+                "Write it to a file as Parquet, and name that."
             )
         file.write(piece)
     if not n_bytes:

@@ -110,8 +110,9 @@ def _labelled(column: pl.Series, labels: Mapping[Any, str], is_ordered: bool) ->
     if not any(code in labels for code in known):
         return as_whole(column)
     given = [labels.get(code, _written(code)) for code in known]
+    named = [*labels.values(), *(_written(code) for code in known if code not in labels)]
     shown = [
-        label if given.count(label) == 1 else f"{label} ({_written(code)})"
+        label if named.count(label) == 1 else f"{label} ({_written(code)})"
         for code, label in zip(known, given, strict=True)
     ]
     told = column.replace_strict(known, shown, return_dtype=pl.String)
