@@ -9,6 +9,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from odf.opendocument import OpenDocumentSpreadsheet
+from odf.table import Table, TableCell, TableRow
+from odf.text import P
 from openpyxl import Workbook
 
 from tclose.errors import TableError
@@ -126,3 +129,21 @@ def test_a_sheet_by_name_comes_before_one_by_number(tmp_path: Path) -> None:
     made.save(tmp_path / "a.xlsx")
     for sheet, value in (("2", 1), ("1", 2), (1, 1)):
         assert load_excel(str(tmp_path / "a.xlsx"), sheet)[0]["x"].to_list() == [value]
+
+
+def test_merged_cells_of_opendocument(tmp_path: Path) -> None:
+    made = OpenDocumentSpreadsheet()
+    for name, spanned in (("One", 2), ("Two", 1)):
+        page = Table(name=name)
+        for value in ("x", "1", "2"):
+            row, cell = TableRow(), TableCell(valuetype="string", numberrowsspanned=spanned if value == "1" else 1)
+            cell.addElement(P(text=value))
+            row.addElement(cell)
+            page.addElement(row)
+        made.spreadsheet.addElement(page)
+    path = str(tmp_path / "a.ods")
+    made.save(path)
+    assert [has_merged_cells(path, name) for name in ("One", "Two", "Three")] == [True, False, False]
+    assert load_excel(path, "Two")[0]["x"].to_list() == ["1", "2"]
+    with pytest.raises(TableError, match="Unmerge them"):
+        load_excel(path, "One")

@@ -9,7 +9,6 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
 
 import polars as pl
 
@@ -48,9 +47,7 @@ def read_sqlite(path: Path, table: str | None, query: str | None) -> pl.DataFram
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
     """A connection in one of SQLite's modes (`ro`, `rw`, `rwc`), whose transactions are begun by hand."""
-    return sqlite3.connect(
-        f"file:{quote(str(path.absolute()))}?mode={mode}", uri=True, isolation_level=None, timeout=10
-    )
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=10)
 
 
 def select(connection: sqlite3.Connection, query: str) -> pl.DataFrame:
