@@ -27,17 +27,20 @@ def database_of(place: str) -> str | None:
 def masked(url: str) -> str:
     """A URL without what may be a password: all before the last `@`, and all parameters.
 
-    A password may hold any character, `/` and `?` too, where whoever wrote the URL did not escape it.
+    A password may hold any character, `/` and `?` too, where whoever wrote the URL did not escape it. Where the last `@`
+    may be part of one, nothing is shown.
 
     Examples
     --------
-    >>> masked("postgresql://ann:pa/ss?word@host/people?password=more"), masked("sqlite:///people.db")
+    >>> masked("postgresql://ann:pa/ss@host/people?password=more"), masked("sqlite:///people.db")
     ('postgresql://***@host/people', 'sqlite:///people.db')
+    >>> masked("postgresql://host:5432/people?password=pass@word")
+    'postgresql://***'
     """
     scheme, mark, rest = url.partition("://")
     before, at, behind = rest.rpartition("@")
-    if "?" in before.partition(":")[0]:  # an @ among parameters, of which one may be a password
-        before, at, behind = "", "", before + at + behind
+    if "?" in before:
+        return f"{scheme}{mark}***"
     shown = behind.partition("?")[0].partition("#")[0]
     return f"{scheme}{mark}{'***@' if at else ''}{shown}"
 
