@@ -31,6 +31,7 @@ APT := [ "$$(id -u)" = 0 ] && command -v apt-get && apt-get update && apt-get in
 
 system:
 	@command -v redis-server > /dev/null || { $(APT) redis-server; } > /dev/null 2>&1 || echo "no redis-server: its tests skip"
+	@ls /usr/lib/postgresql/*/bin/postgres > /dev/null 2>&1 || { $(APT) postgresql; } > /dev/null 2>&1 || echo "no PostgreSQL: its tests skip"
 	@ldconfig -p 2> /dev/null | grep -q libpangoft2 || { $(APT) libpangoft2-1.0-0 fonts-dejavu-core; } > /dev/null 2>&1 || echo "no Pango: tests of PDF skip"
 	@command -v chromedriver > /dev/null || { $(APT) chromium chromium-driver; } > /dev/null 2>&1 || echo "no chromium: its tests skip"
 

@@ -294,7 +294,7 @@ FILES = [
     Case("file-is-not-there", BAD, _nothing, says=("data.csv",)),
     Case("file-is-a-loop", BAD, _loop, says=("data.csv",)),
     Case("file-with-a-name-too-long", BAD, _nothing, file="x" * 300 + ".csv", says=(".csv",)),
-    Case("suffix-unknown", BAD, file="data.xlsx", says=("data.xlsx", ".parquet")),
+    Case("suffix-unknown", BAD, file="data.doc", says=("data.doc", ".parquet")),
     Case("suffix-none", BAD, file="data", says=("'data'", ".parquet")),
     Case("suffix-in-capitals", DONE, file="DATA.CSV"),
     Case("gzip", DONE, gzip.compress(as_csv(people())), file="data.csv.gz"),

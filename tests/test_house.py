@@ -28,7 +28,7 @@ PUBLIC = {  # DESIGN, *Public interface*, and what the pages add to it
         *("report_html", "suggest", "utility", "verify", "what_binds"),
     ],
     "class": [
-        *("Attacks", "Comparison", "Hierarchy", "Release", "Schema", "Suggestion", "Verdict"),
+        *("Attacks", "Comparison", "Hierarchy", "Release", "Schema", "Suggestion", "TableLocation", "Verdict"),
         *(
             "BusyError",
             "EarlierReleaseWarning",

@@ -23,7 +23,7 @@ from typing import Any
 INSTRUMENTED = [
     "tclose.schema", "tclose.stream", "tclose.release.certificate", "tclose.table.column_names",
     "tclose.table.csv_files", "tclose.table.parquet_files", "tclose.table.reading", "tclose.table.row_selection",
-    "tclose.table.source",
+    "tclose.table.source", "tclose.table.formats",
 ]  # fmt: skip
 LONGEST = 120_000  # bytes of an input
 SECONDS_A_BYTE, LEAST_SECONDS = 1 / 100_000, 1.0

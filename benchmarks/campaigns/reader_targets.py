@@ -19,6 +19,7 @@ from typing import Any
 
 import polars as pl
 
+from benchmarks.campaigns import format_targets as formats
 from tclose.errors import TcloseError
 from tclose.pipeline import anonymize, assess, verify
 from tclose.schema.cost_matrix import CostMatrix
@@ -299,6 +300,14 @@ def shaken(data: bytes, rng: random.Random) -> bytes:
     return bytes(made)
 
 
+def has_json_name(data: bytes) -> bool:
+    return formats.is_json_name(data, MARK)
+
+
+def statistics_target(writer: str, suffix: str) -> Target:
+    return Target(lambda: formats.statistics_seeds(frame(), writer, suffix), formats.read_statistics, may_die=True)
+
+
 TARGETS: dict[str, tuple[str, Target]] = {
     "csv": ("data.csv", Target(csv_seeds, read_table, names=header_is_named)),
     "gzip": (
@@ -311,6 +320,17 @@ TARGETS: dict[str, tuple[str, Target]] = {
         ),
     ),
     "parquet": ("data.parquet", Target(parquet_seeds, read_parquet, may_die=True)),
+    "table of lines": ("data.jsonl", Target(lambda: formats.json_line_seeds(frame()), read_table, names=has_json_name)),
+    "array": ("data.json", Target(lambda: formats.json_array_seeds(frame()), read_table, names=has_json_name)),
+    "arrow": ("data.arrow", Target(lambda: formats.arrow_seeds(frame()), formats.read_arrow, may_die=True)),
+    "excel": (
+        "data.xlsx",
+        Target(lambda: formats.excel_seeds(frame()), formats.read_excel, formats.inside_workbook, may_die=True),
+    ),
+    "spss": ("data.sav", statistics_target("write_sav", ".sav")),
+    "stata": ("data.dta", statistics_target("write_dta", ".dta")),
+    "sas": ("data.xpt", statistics_target("write_xport", ".xpt")),
+    "sqlite": ("data.db", Target(lambda: formats.sqlite_seeds(frame()), read_table)),
     "toml": ("schema.toml", Target(toml_seeds, read_schema, names=toml_names)),
     "hierarchy": ("tree.csv", Target(tree_seeds, read_tree)),
     "matrix": ("matrix.csv", Target(matrix_seeds, read_matrix)),

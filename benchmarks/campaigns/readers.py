@@ -1,8 +1,9 @@
 """A fuzzer on every reader: no traceback, no death, no cell in a message, and a second for each 100 KB at most.
 
 `READERS_SECONDS` says for how long, 3600 if not said, shared by all readers; `READERS_SEED` where it begins. Each
-reader is fed in a process of its own. An input that kills it is a finding, but for Parquet: there it is read once more
-as users read it, where another process decodes first, and must end with a sentence.
+reader is fed in a process of its own. An input that kills it is a finding, but for Parquet, Arrow, spreadsheets and
+statistics packages: there it is read once more as users read it, where another process reads first, and must end with
+a sentence.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def _fuzz_one(name: str, seconds: float, seed: int) -> tuple[dict[str, Any], lis
         if code == 0:
             break
         deaths += 1
-        if TARGETS[name][1].may_die and _ends_well(room / "current"):
+        if TARGETS[name][1].may_die and _ends_well(room / "current", TARGETS[name][0]):
             held += 1
         else:
             findings.append(f"{name}: the process ended with {code} at {(room / 'current').relative_to(FOUND)}")
@@ -101,10 +102,10 @@ def _told(room: Path) -> dict[str, Any]:
     return found
 
 
-def _ends_well(current: Path) -> bool:
+def _ends_well(current: Path, file: str) -> bool:
     """Whether the command ends with one sentence that quotes no cell, for a file that kills whoever decodes it."""
     with tempfile.TemporaryDirectory() as folder:
-        data, schema = Path(folder) / "data.parquet", Path(folder) / "schema.toml"
+        data, schema = Path(folder) / file, Path(folder) / "schema.toml"
         data.write_bytes(current.read_bytes())
         schema.write_text(Schema.from_dict(SCHEMA).to_toml(), encoding="utf-8")
         command = [sys.executable, "-c", "from tclose.cli.main import main; main()", "assess", str(data)]

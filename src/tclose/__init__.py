@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from tclose.release.release import Release as Release
     from tclose.schema.hierarchy import Hierarchy as Hierarchy
     from tclose.schema.schema import Schema as Schema
+    from tclose.table.table_location import TableLocation as TableLocation
     from tclose.verification.verdict import Verdict as Verdict
 
 __version__ = "0.1.0"
@@ -85,6 +86,7 @@ _HOMES = {
     "release.release": ("Release",),
     "schema.hierarchy": ("Hierarchy",),
     "schema.schema": ("Schema",),
+    "table.table_location": ("TableLocation",),
     "verification.verdict": ("Verdict",),
 }
 _MODULES = ("datasets", "distances", "pages", "stream", "testing")

@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -33,6 +32,7 @@ from tclose.release.binding import find_binding, losses_by_column
 from tclose.release.certificate import certify, keep_warning
 from tclose.release.certificate_check import CertificateLike, check_certificate
 from tclose.release.column_types import ColumnTypes
+from tclose.release.database_certificates import read_database_certificate
 from tclose.release.earlier import Earlier, read_earlier, warn_of_same_table
 from tclose.release.formulas import says_escaped, undo_source, unescaped_problems
 from tclose.release.recode import recode
@@ -48,6 +48,7 @@ from tclose.table.measuring import measure_classes
 from tclose.table.partition import Partition
 from tclose.table.row_selection import select_rows
 from tclose.table.source import Source, read
+from tclose.table.table_location import TableLocation, file_of
 from tclose.verification.assessment import Report, assess_source
 from tclose.verification.judge_release import KEPT, judge
 from tclose.verification.measure_release import Measured
@@ -80,7 +81,7 @@ def anonymize(
     Parameters
     ----------
     df
-        A dataframe (pandas, polars, pyarrow, or any with an Arrow stream), or a path.
+        A dataframe (pandas, polars, pyarrow, or any with an Arrow stream), a path, or a `TableLocation`.
     schema
         What each column is and what is promised: a `Schema`, a dict with its keys, or a path to TOML.
     keys
@@ -197,7 +198,7 @@ def assess(
     if isinstance(schema, Mapping):
         schema = {"k": 1, **schema}
     keys = keys if schema is not None else {"k": 1, **keys}
-    path = Path(df) if isinstance(df, str | Path) else None
+    path = file_of(df)
     undo = undo_source if says_escaped(None, path) else None  # a release may be assessed too
     given, source = take_in(df, schema, keys, assess, released=True, undo=undo)
     LOG.info("assess %d rows", source.n_rows)
@@ -249,7 +250,9 @@ def verify(
     """
     check_order(df, schema, "verify")
     schema = Schema.of(schema)
-    path = Path(df) if isinstance(df, str | Path) else None
+    path = file_of(df)
+    if certificate is None and isinstance(df, TableLocation) and df.database is not None:
+        certificate = read_database_certificate(df)
     source = read(df, schema.delimiter, as_shown=True)  # a release is UTF-8
     broken: list[str] = []
     if says_escaped(certificate, path) if escaped_formulas is None else escaped_formulas:

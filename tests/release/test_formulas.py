@@ -138,7 +138,7 @@ def test_a_note_counts_and_names_columns_and_never_a_cell(tmp_path: Path) -> Non
 
 
 def test_parquet_is_not_escaped(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match="in CSV alone"):
+    with pytest.raises(TableError, match="in CSV and TSV alone"):
         released(tmp_path, ".parquet", escape_formulas=True)
     assert list(tmp_path.iterdir()) == []
 

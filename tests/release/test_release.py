@@ -280,7 +280,7 @@ def test_parquet_has_no_metadata_of_pandas(tmp_path: Path) -> None:
 
 
 def test_an_unknown_suffix_is_refused(release: Release, tmp_path: Path) -> None:
-    with pytest.raises(TableError, match=r"\.csv, \.csv\.gz, \.parquet"):
+    with pytest.raises(TableError, match=r"\.csv, \.csv\.gz, .*\.parquet"):
         release.write(tmp_path / "release.xlsx")
     assert not list(tmp_path.iterdir())
 

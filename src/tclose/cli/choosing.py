@@ -75,7 +75,7 @@ def compare(
 
     chosen = [find_method(name, []) for name in _parts(methods)]
     thresholds, sizes = [_threshold(each) for each in _parts(t)], [_size(each) for each in _parts(k)]
-    pages = check_page([data, schema], output)
+    pages = check_page([*data.files, schema], output)
     promised = Schema.load(schema)
     with (
         locked(pages),
@@ -155,7 +155,7 @@ def suggest(
         Bounds.of(max_rise, max_risk, max_loss)
     except SchemaError as error:
         raise typer.BadParameter(str(error).replace("max_", "--max-")) from None
-    pages = check_page([data, schema], output)
+    pages = check_page([*data.files, schema], output)
     promised = Schema.load(schema)
     with locked(pages), progress() as tell, stopped_by_interrupt("what was swept so far is shown") as control:
         found = suggest(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -16,6 +17,7 @@ from tclose.errors import SchemaError
 if TYPE_CHECKING:
     from tclose.table.proposing.proposal_text import WrittenProposal
     from tclose.table.proposing.table_proposal import RoleChoices, TableProposal
+    from tclose.table.table_location import TableLocation
 
 INIT = (
     "[bold]Examples:[/bold]\n\n"
@@ -85,6 +87,8 @@ def init(
 
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         raise typer.BadParameter("the delimiter must be one plain character.")
+    if data.is_standard_input and (ask or rest is Rest.ask):
+        raise typer.BadParameter("standard input holds the table, so nobody can answer there. Name a file to be asked.")
     _check_output(data, output, overwrite)
     reading = {} if delimiter == "," else {"delimiter": delimiter}
     proposal = TableProposal.of(read(data, delimiter), data.name, reading)
@@ -105,10 +109,10 @@ def init(
     _tell(proposal, choices, written, data, output)
 
 
-def _check_output(data: Path, output: Path | None, overwrite: bool) -> None:
+def _check_output(data: TableLocation, output: Path | None, overwrite: bool) -> None:
     if output is None:
         return
-    check_files([output], [data])
+    check_files([output], data.files)
     if output.exists() and not overwrite:
         raise typer.BadParameter(f"'{output}' is there already. Give another name, or --overwrite.")
 
@@ -199,7 +203,7 @@ def _write(written: WrittenProposal, output: Path | None, hierarchies: Path | No
 
 
 def _tell(
-    proposal: TableProposal, choices: RoleChoices, written: WrittenProposal, data: Path, output: Path | None
+    proposal: TableProposal, choices: RoleChoices, written: WrittenProposal, data: TableLocation, output: Path | None
 ) -> None:
     """Say on stderr what a person should look at, and what comes next."""
     for name, role in choices.roles.items():
@@ -219,4 +223,4 @@ def _tell(
     roles = list(choices.roles.values())
     counts = f"{roles.count('quasi'):,} quasi-identifiers, {roles.count('sensitive'):,} sensitive"
     say(f"Wrote {output}: {counts}, {roles.count('identifier') + roles.count('unit'):,} never released.")
-    say(f"Next: tclose anonymize {data} -s {output} -o release.csv")
+    say(f"Next: tclose anonymize {shlex.join([str(data), *data.options])} -s {output} -o release.csv")

@@ -20,7 +20,6 @@ from tclose.cli.options import (
     SchemaOption,
     ShowValues,
     check_kind,
-    check_release,
     find_method,
     override,
     progress,
@@ -28,6 +27,7 @@ from tclose.cli.options import (
     stopped_by_interrupt,
 )
 from tclose.cli.signals import ended_by_signals
+from tclose.cli.table_options import reads_table
 from tclose.errors import (
     EarlierReleaseWarning,
     FormulaWarning,
@@ -80,10 +80,11 @@ def before(
         logging.basicConfig(format="%(name)s: %(message)s", level=logging.INFO, stream=sys.stderr)
 
 
-app.command(epilog=first_schema.INIT)(first_schema.init)
+app.command(epilog=first_schema.INIT)(reads_table(first_schema.init))
 
 
 @app.command(epilog="[bold]Example:[/bold] tclose assess patients.csv -s schema.toml --json")
+@reads_table
 def assess(
     data: Data,
     schema: SchemaOption,
@@ -114,10 +115,16 @@ def assess(
     "tclose anonymize patients.csv -s schema.toml -o release.csv --method sabre-knn --option search_budget=true\n\n"
     "tclose anonymize patients.csv -s schema.toml -o release.csv --report report.html --private-report mine.html"
 )
+@reads_table
 def anonymize(
     data: Data,
     schema: SchemaOption,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write: .csv, .csv.gz or .parquet.")],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", help="Where to write: .csv, .tsv, .jsonl, .parquet or .arrow, or the URL of a database."
+        ),
+    ],
     method: Annotated[str | None, typer.Option(help="See `tclose methods`.")] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="Of the method, as name=value; may be repeated.", show_default=False)
@@ -148,6 +155,13 @@ def anonymize(
         bool, typer.Option("--escape-formulas", help="In CSV, keep a spreadsheet from taking text for formulas.")
     ] = False,
     allow_single_class: Annotated[bool, typer.Option("--allow-single-class", help="Accept one class.")] = False,
+    output_table: Annotated[
+        str | None, typer.Option(help="Of a database that is written to; --table if what is read is no database.")
+    ] = None,
+    certificate_table: Annotated[
+        str | None, typer.Option(help="Of a database: for the certificate. <table>_certificate if not given.")
+    ] = None,
+    replace_table: Annotated[bool, typer.Option("--replace-table", help="Replace tables that are there.")] = False,
     what_binds: Annotated[
         bool, typer.Option("--what-binds", help="Measure on a sample what loosening or dropping something would gain.")
     ] = False,
@@ -155,6 +169,7 @@ def anonymize(
     json: Json = False,
 ) -> None:
     """Write a verified release of a table, with its certificate beside it."""
+    from tclose.cli.release_targets import ReleaseTarget
     from tclose.cli.write_reports import released_as_dict
     from tclose.pipeline import anonymize
     from tclose.release.atomic import locked
@@ -162,9 +177,10 @@ def anonymize(
     from tclose.schema.schema import Schema
 
     algorithm = find_method(method, option or [])
-    targets = check_release([data, schema], output, record, report, private_report)
-    if escape_formulas and output.name.lower().endswith(".parquet"):
-        raise typer.BadParameter("--escape-formulas is for .csv and .csv.gz.")
+    target = ReleaseTarget.of(output, data, output_table, certificate_table, replace_table)
+    targets = target.check([*data.files, schema], record, report, private_report)
+    if escape_formulas and (target.path is None or not target.location.file_format.has_delimiter):
+        raise typer.BadParameter("--escape-formulas is for .csv and .tsv.")
     for page in (report, private_report):
         if page is not None:
             check_kind(page)
@@ -180,15 +196,13 @@ def anonymize(
 
             release = release.with_binding(measure_gains(data, release, progress=tell, control=control))
         tell("write", None, None)
-        written = release.write(
-            output, keep_order=keep_order, record=record, escape_formulas=escape_formulas, locks=locks
-        )
+        written = target.write(release, locks, keep_order=keep_order, record=record, escape_formulas=escape_formulas)
         if report is not None or private_report is not None:
             from tclose.cli.write_reports import write_reports
 
             tell("report", None, None)
-            write_reports(data, release, written.certificate, output, report, private_report)
-    told = released_as_dict(release, written, output, report=report, private_report=private_report)
+            write_reports(data, release, written.certificate, target.location, report, private_report)
+    told = released_as_dict(release, written, target, report=report, private_report=private_report)
     if json:
         print(jsonlib.dumps(told, indent=2))
         return
@@ -198,12 +212,16 @@ def anonymize(
 
 
 @app.command(epilog="[bold]Example:[/bold] tclose verify release.csv -s schema.toml")
+@reads_table
 def verify(
     data: Data,
     schema: SchemaOption,
     original: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help="The table it was made of, rows in the same order (--keep-order): checks truth too."),
+    ] = None,
+    certificate_table: Annotated[
+        str | None, typer.Option(help="Of a database: where the certificate is. <table>_certificate if not given.")
     ] = None,
     escaped_formulas: Annotated[
         bool, typer.Option("--escaped-formulas", help="Formulas are escaped in it; a certificate beside it says so.")
@@ -214,7 +232,16 @@ def verify(
     from tclose.pipeline import verify
     from tclose.schema.schema import Schema
 
-    verdict = verify(data, Schema.load(schema), original=original, escaped_formulas=escaped_formulas or None)
+    certificate = None
+    if certificate_table is not None:
+        from tclose.release.database_certificates import read_database_certificate
+
+        if data.database is None:
+            raise typer.BadParameter("--certificate-table is for a release in a database.")
+        certificate = read_database_certificate(data, certificate_table)
+    verdict = verify(
+        data, Schema.load(schema), original=original, certificate=certificate, escaped_formulas=escaped_formulas or None
+    )
     if json:
         print(jsonlib.dumps(verdict.as_dict(), indent=2))
     if not verdict.holds:
@@ -225,9 +252,9 @@ def verify(
         show_verified(verdict)
 
 
-app.command(epilog=choosing.COMPARE)(choosing.compare)
-app.command(epilog=choosing.SUGGEST)(choosing.suggest)
-app.command(epilog=choosing.UTILITY)(choosing.utility)
+app.command(epilog=choosing.COMPARE)(reads_table(choosing.compare))
+app.command(epilog=choosing.SUGGEST)(reads_table(choosing.suggest))
+app.command(epilog=choosing.UTILITY)(reads_table(choosing.utility))
 app.command(epilog=streaming.STREAM)(streaming.stream)
 app.command("stream-check", epilog=streaming.STREAM_CHECK)(streaming.stream_check)
 
@@ -237,6 +264,7 @@ app.command("stream-check", epilog=streaming.STREAM_CHECK)(streaming.stream_chec
     "tclose gap sample.csv -s schema.toml\n\n"
     "tclose gap sample.csv -s schema.toml --method tight --method mondrian --time 120 --json"
 )
+@reads_table
 def gap(
     data: Data,
     schema: SchemaOption,

@@ -17,8 +17,19 @@ if TYPE_CHECKING:
     from tclose.algorithms import Algorithm
     from tclose.algorithms.control import Control
     from tclose.schema.schema import Schema
+    from tclose.table.table_location import TableLocation
 
-Data = Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.", show_default=False)]
+    Data = TableLocation
+else:  # what a command is given is made of this, and of the options in table_options.py
+    Data = Annotated[
+        str,
+        typer.Argument(
+            help="A table: a file (CSV, TSV, JSON, Parquet, Arrow, Excel, SPSS, Stata, SAS, SQLite), - for standard "
+            "input, or the URL of a database.",
+            show_default=False,
+        ),
+    ]
+
 SchemaOption = Annotated[Path, typer.Option("--schema", "-s", help="What each column is, as TOML.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 ShowValues = Annotated[bool, typer.Option("--show-values", help="Let messages quote values of the table.")]
@@ -46,7 +57,7 @@ def check_files(targets: Sequence[Path], inputs: Sequence[Path]) -> None:
 def check_release(inputs: list[Path], output: Path, *others: Path | None) -> list[Path]:
     """Find out before any work whether a release and what goes with it could not be written; all these files."""
     from tclose.release.certificate import certificate_path
-    from tclose.table.source import suffix_of
+    from tclose.table.formats.file_formats import suffix_of
 
     targets = [output, certificate_path(output), *(path for path in others if path is not None)]
     check_files(targets, inputs)

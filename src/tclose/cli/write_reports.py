@@ -6,13 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from tclose.cli.options import page_bytes
+from tclose.cli.release_targets import ReleaseTarget
 from tclose.release.atomic import PRIVATE, write_whole
-from tclose.release.certificate import Certificate, certificate_path, keep_warning
+from tclose.release.certificate import Certificate, keep_warning
 from tclose.release.release import Release, Written
+from tclose.table.table_location import TableLocation
 
 
 def write_reports(
-    data: Path, release: Release, certificate: Certificate, output: Path, public: Path | None, private: Path | None
+    data: TableLocation,
+    release: Release,
+    certificate: Certificate,
+    output: TableLocation,
+    public: Path | None,
+    private: Path | None,
 ) -> None:
     """Write the report that may be given away, from the written file, and the private one, for its owner alone.
 
@@ -21,7 +28,9 @@ def write_reports(
     if public is not None:
         from tclose.evaluation.report.public_report import public_report_html
 
-        write_whole(public, page_bytes(public_report_html(output, release.schema), public), alone=True)
+        beside = None if output.database is None else certificate
+        shown = public_report_html(output, release.schema, certificate=beside)
+        write_whole(public, page_bytes(shown, public), alone=True)
     if private is not None:
         from tclose.evaluation.report.report_page import report_html
 
@@ -29,7 +38,7 @@ def write_reports(
         write_whole(private, page, PRIVATE, alone=True)
 
 
-def released_as_dict(release: Release, written: Written, output: Path, **pages: Path | None) -> dict[str, Any]:
+def released_as_dict(release: Release, written: Written, output: ReleaseTarget, **pages: Path | None) -> dict[str, Any]:
     """What `--json` prints: what was reached, the loss measured on the original, and where everything is."""
     schema = release.schema
     told: dict[str, Any] = {}
@@ -38,7 +47,7 @@ def released_as_dict(release: Release, written: Written, output: Path, **pages: 
     told |= {
         **release.measured.as_dict(), "loss": release.loss, "method": release.record.method,
         "facts": release.facts, "seed": release.record.seed, "seconds": written.record.as_dict()["seconds"],
-        "output": str(output), "certificate": str(certificate_path(output)),
+        "output": str(output.location), "certificate": output.certificate,
     }  # fmt: skip
     told |= {name: str(path) for name, path in pages.items() if path is not None}
     if schema.recode == "suppress":

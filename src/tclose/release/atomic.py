@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tclose.release.file_lock import TargetLocks, remove_locks
+from tclose.table.formats.file_formats import WRITTEN
 
 PRIVATE, PUBLIC = 0o600, 0o666  # before the umask
 PATIENCE = 10.0  # seconds that a process which is about to end waits for files that are being given their names
@@ -74,7 +75,8 @@ def remove_leftovers(path: Path) -> None:
     >>> [path.name for path in folder.iterdir()]
     ['.a.csv.json.0123456789abcdef.tmp']
     """
-    made = re.compile(rf"\.{re.escape(path.name)}\.(?:only|[0-9a-f]{{8,16}})\.tmp(?:\.csv|\.csv\.gz|\.parquet)?")
+    suffixes = "|".join(map(re.escape, WRITTEN))
+    made = re.compile(rf"\.{re.escape(path.name)}\.(?:only|[0-9a-f]{{8,16}})\.tmp(?:{suffixes})?")
     for name in os.listdir(path.absolute().parent):
         if made.fullmatch(name):
             remove(path.with_name(name))

@@ -16,7 +16,8 @@ from tclose.release.certificate import CLASSES_ALONE, VERSION, Certificate, cert
 from tclose.release.formulas import AS_THEY_ARE, ESCAPED
 from tclose.schema.guarding import read_small
 from tclose.schema.schema import Schema
-from tclose.table.source import Source, file_digest, suffix_of
+from tclose.table.formats.file_formats import format_of
+from tclose.table.source import Source, file_digest
 from tclose.verification.measure_release import Measured, exact_and_float
 from tclose.verification.published_loss import PublishedLoss, published_loss
 
@@ -255,8 +256,8 @@ class _Compared:
         for name in OF_A_FILE:
             if name not in self.fields:
                 continue
-            if name == "formulas" and self.path is not None and suffix_of(self.path) == ".parquet":
-                if self.fields[name] != AS_THEY_ARE:  # in Parquet nothing is escaped
+            if name == "formulas" and self.path is not None and not format_of(self.path).has_delimiter:
+                if self.fields[name] != AS_THEY_ARE:  # elsewhere nothing is escaped
                     self.wrong.append(name)
             elif name in CLAIMED:
                 if self.fields[name] in (ORDERS if name == "order" else (ESCAPED, AS_THEY_ARE)):

@@ -21,7 +21,9 @@ from tclose.release.certificate import Certificate, certificate_path
 from tclose.schema.guarding import read_small
 from tclose.schema.schema import Schema
 from tclose.table.column_names import check_names, listed
+from tclose.table.formats.file_formats import is_delimited
 from tclose.table.source import Source, read
+from tclose.table.table_location import file_of
 
 ESCAPED, AS_THEY_ARE = "escaped", "as they are"  # what a certificate says under `formulas`
 NUMBER = r"^[+-]([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
@@ -174,7 +176,7 @@ def read_released(
     """
     source = read(df, schema.delimiter, encoding)
     if escaped is None:
-        escaped = says_escaped(certificate, Path(df) if isinstance(df, str | Path) else None)
+        escaped = says_escaped(certificate, file_of(df))
     return undo_source(source) if escaped else source
 
 
@@ -218,5 +220,7 @@ def check_suffix(path: Path, suffix: str) -> None:
     TableError
         The file is none.
     """
-    if suffix == ".parquet":
-        raise TableError(f"'{path.name}': formulas are escaped in CSV alone. Write .csv or .csv.gz, or do not ask.")
+    if not is_delimited(suffix):
+        raise TableError(
+            f"'{path.name}': formulas are escaped in CSV and TSV alone. Write .csv or .tsv, or do not ask."
+        )

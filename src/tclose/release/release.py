@@ -22,6 +22,8 @@ from tclose.release.atomic import check_targets, locked, open_to_others, put_tog
 from tclose.release.binding import Binding
 from tclose.release.certificate import Certificate, certificate_path, keep_warning
 from tclose.release.column_types import ColumnTypes
+from tclose.release.database_certificates import certificate_table_of
+from tclose.release.database_writing import write_to_database
 from tclose.release.earlier import warn_of_earlier
 from tclose.release.file_lock import TargetLocks
 from tclose.release.formulas import AS_THEY_ARE, ESCAPED, check_suffix, escape_frame, note_formulas
@@ -29,7 +31,8 @@ from tclose.release.record import Record
 from tclose.release.writing import check_written, write_frame
 from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema
-from tclose.table.source import file_digest, suffix_of
+from tclose.table.formats.file_formats import is_delimited, suffix_of
+from tclose.table.source import file_digest
 from tclose.verification.measure_release import Measured
 
 LOG = logging.getLogger(__name__)
@@ -145,14 +148,14 @@ class Release:
         Parameters
         ----------
         path
-            CSV, gzipped CSV or Parquet, by its suffix.
+            CSV, TSV, either gzipped, JSON lines, Parquet or Arrow, by its suffix.
         keep_order
             Keep the order of the input, which may itself tell who is who.
         record
             Where to write the record, if anywhere.
         escape_formulas
-            In CSV, write an apostrophe before texts that a spreadsheet would take for formulas; the certificate says
-            so, and `verify` undoes it.
+            In CSV and TSV, write an apostrophe before texts that a spreadsheet would take for formulas; the
+            certificate says so, and `verify` undoes it.
         locks
             Locks of all these files, if the caller holds them already.
 
@@ -174,18 +177,15 @@ class Release:
         targets = [path, *([] if record is None else [Path(record)]), beside]
         check_targets(targets)
         frame = self._frame if keep_order else self._shuffled
-        frame = self._types.with_numbers(frame) if suffix == ".parquet" else frame
-        if suffix != ".parquet" and not escape_formulas:
+        frame = frame if is_delimited(suffix) else self._types.with_numbers(frame)
+        if is_delimited(suffix) and not escape_formulas:
             note_formulas(frame)
         with locked(targets, locks), ExitStack() as stack:
             warn_of_earlier(self.record, targets[1:-1], stacklevel=3)
             made = [stack.enter_context(temporary_beside(each, suffix if each is path else "")) for each in targets]
             seconds = self._write_verified(frame, made[0], suffix, escape_formulas)
-            told = {
-                "order": "as in the input" if keep_order else "random",
-                "formulas": ESCAPED if escape_formulas else AS_THEY_ARE,
-            }
-            fields = {**self.certificate.fields, **told, "file": path.name, "sha256": file_digest(made[0])}
+            manner = _manner(keep_order, escape_formulas)
+            fields = {**self.certificate.fields, **manner, "file": path.name, "sha256": file_digest(made[0])}
             made[-1].write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             for file in (made[0], made[-1]):
                 open_to_others(file)
@@ -194,6 +194,61 @@ class Release:
                 file.write_text(full.as_json(), encoding="utf-8")
             put_together(list(zip(made, targets, strict=True)))
         LOG.info("wrote %d rows as %s, read back and verified", len(frame), suffix)
+        return Written(Certificate(fields), full)
+
+    def write_table(
+        self,
+        url: str,
+        table: str,
+        *,
+        certificate_table: str | None = None,
+        replace_table: bool = False,
+        keep_order: bool = False,
+        record: Path | str | None = None,
+        locks: TargetLocks | None = None,
+    ) -> Written:
+        """Write the release into a table of a database, and its certificate into another.
+
+        All happens within one transaction: the rows are read back and verified before it is committed.
+
+        Parameters
+        ----------
+        url
+            `sqlite:///people.db` or `postgresql://host/people`.
+        table, certificate_table
+            Where the rows and the certificate go; `<table>_certificate` if that is not named.
+        replace_table
+            Replace tables of these names, which are refused if not.
+        keep_order, record, locks
+            As in `write`.
+
+        Raises
+        ------
+        TableError
+            A table of this name is there, or the database cannot be written to.
+        """
+        beside = certificate_table or certificate_table_of(table)
+        targets = [] if record is None else [Path(record)]
+        check_targets(targets)
+        frame = self._types.with_numbers(self._frame if keep_order else self._shuffled)
+        fields = {**self.certificate.fields, **_manner(keep_order, False), "file": table}
+        full = self.record
+        with locked(targets, locks), ExitStack() as stack:
+            warn_of_earlier(self.record, targets, stacklevel=3)
+            made = [stack.enter_context(temporary_beside(each)) for each in targets]
+
+            def note(seconds: dict[str, float]) -> None:
+                nonlocal full
+                full = self.record.with_seconds(**seconds)
+                for file in made:
+                    file.write_text(full.as_json(), encoding="utf-8")
+
+            write_to_database(
+                frame, url, table, fields, beside, self.schema, self.measured, replace=replace_table, before_commit=note
+            )
+            if made:
+                put_together(list(zip(made, targets, strict=True)))
+        LOG.info("wrote %d rows into a table, read back and verified", len(frame))
         return Written(Certificate(fields), full)
 
     def _write_verified(self, frame: pl.DataFrame, file: Path, suffix: str, escaped: bool) -> dict[str, float]:
@@ -205,3 +260,11 @@ class Release:
         check_written(frame, file, suffix, self.schema, self.measured, escaped)
         clock.append(time.perf_counter())
         return {"write": clock[1] - clock[0], "verify": clock[2] - clock[1]}
+
+
+def _manner(keep_order: bool, escape_formulas: bool) -> dict[str, str]:
+    """What a certificate says of how the rows were written."""
+    return {
+        "order": "as in the input" if keep_order else "random",
+        "formulas": ESCAPED if escape_formulas else AS_THEY_ARE,
+    }

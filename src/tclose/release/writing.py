@@ -15,6 +15,8 @@ from tclose.errors import TableError, VerificationError
 from tclose.release.formulas import escape_frame, undo_source, unescaped_problems
 from tclose.schema.schema import Schema
 from tclose.table.coded import as_enum, as_text
+from tclose.table.formats.file_formats import delimiter_of, is_binary, is_delimited
+from tclose.table.reading import texts
 from tclose.table.source import HashSink, Source, read
 from tclose.verification.judge_release import check_release
 from tclose.verification.measure_release import Measured
@@ -23,10 +25,11 @@ from tclose.verification.truth import changed_values
 ROW_GROUP = 1 << 18
 
 
-def _csv_options(frame: pl.DataFrame, schema: Schema) -> dict[str, Any]:
+def _csv_options(frame: pl.DataFrame, suffix: str, schema: Schema) -> dict[str, Any]:
     # In a single column an empty value would be an empty line, which many readers skip.
     quote_style = "always" if len(frame.columns) == 1 else "necessary"
-    return {"separator": schema.delimiter, "quote_style": quote_style, "decimal_comma": schema.decimal == ","}
+    separator = delimiter_of(suffix, schema.delimiter)
+    return {"separator": separator, "quote_style": quote_style, "decimal_comma": schema.decimal == ","}
 
 
 def _in_utc(frame: pl.DataFrame) -> pl.DataFrame:
@@ -40,15 +43,30 @@ def _in_pieces(frame: pl.DataFrame) -> pl.LazyFrame:
     return frame.lazy().map_batches(as_text, streamable=True, schema=as_text(frame.head(0)).schema)
 
 
+def _for_json(frame: pl.DataFrame) -> pl.DataFrame:
+    """What JSON has no type for, as text: dates and times as ISO 8601 has them, decimals digit by digit."""
+    told = [name for name, kind in frame.schema.items() if kind.is_temporal() or kind.is_decimal()]
+    return frame.with_columns(texts(frame[name]) for name in told)
+
+
+def _write_text(frame: pl.DataFrame, target: Any, suffix: str, schema: Schema, compression: Any = None) -> None:
+    """Write what is text: with delimiters, or as JSON."""
+    if is_delimited(suffix):
+        options = _csv_options(frame, suffix, schema) | ({} if compression is None else {"compression": compression})
+        _in_pieces(_in_utc(frame)).sink_csv(target, check_extension=False, **options)
+    else:
+        _in_pieces(_for_json(frame)).sink_ndjson(target)
+
+
 def write_frame(frame: pl.DataFrame, path: Path, suffix: str, schema: Schema) -> None:
     """Write a frame as its suffix says; what the system said, such as that the disk is full, is an OSError."""
     try:
         if suffix == ".parquet":
             _in_pieces(frame).sink_parquet(path, compression="zstd", compression_level=1, row_group_size=ROW_GROUP)
+        elif is_binary(suffix):
+            _in_pieces(frame).sink_ipc(path, compression="zstd")
         else:
-            compression: Any = "gzip" if suffix == ".csv.gz" else "uncompressed"
-            options = _csv_options(frame, schema)
-            _in_pieces(_in_utc(frame)).sink_csv(path, compression=compression, check_extension=False, **options)
+            _write_text(frame, path, suffix, schema, "gzip" if suffix.endswith(".gz") else "uncompressed")
     except Exception as error:
         number = re.search(r"os error (\d+)", str(error))
         if number is None:
@@ -73,13 +91,12 @@ def check_written(
         found = check_release(Source.of(written), schema)
     except TableError:
         raise VerificationError(f"{problem}.") from None
-    if suffix == ".parquet":
+    if is_binary(suffix):
         same = written.schema == frame.schema and written.equals(frame)
     else:
         expected = HashSink()
-        shown = escape_frame(frame, schema.decimal) if escaped else frame
-        _in_pieces(_in_utc(shown)).sink_csv(cast(Any, expected), **_csv_options(shown, schema))
-        with gzip.open(path) if suffix == ".csv.gz" else path.open("rb") as file:
+        _write_text(escape_frame(frame, schema.decimal) if escaped else frame, expected, suffix, schema)
+        with gzip.open(path) if suffix.endswith(".gz") else path.open("rb") as file:
             same = hashlib.file_digest(cast(Any, file), "sha256").hexdigest() == expected.hash.hexdigest()
         # The same bytes may yet say something else than the frame does: the verifier reads both.
         same = same and not changed_values(Source.of(frame), Source.of(written), schema)

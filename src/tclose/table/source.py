@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import io
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,10 +21,11 @@ from tclose.errors import TableError
 from tclose.schema.guarding import guarded
 from tclose.table.column_names import check_names
 from tclose.table.csv_files import read_csv
+from tclose.table.formats.file_formats import FileFormat, delimiter_of
 from tclose.table.parquet_files import read_parquet
+from tclose.table.table_location import TableLocation
 
 Result = TypeVar("Result")
-SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
 
 class Categories(NamedTuple):
@@ -47,7 +48,7 @@ class Categories(NamedTuple):
         return tuple(
             cls(name, tuple(kind.categories.to_list()) if isinstance(kind, pl.Enum) else None)
             for name, kind in frame.schema.items()
-            if kind in (pl.Categorical, pl.Enum)
+            if isinstance(kind, pl.Categorical | pl.Enum)
         )
 
     @classmethod
@@ -95,11 +96,9 @@ class Source:
     @classmethod
     def of(cls, frame: pl.DataFrame, restore: Callable[[pl.DataFrame], Any] | None = None) -> Source:
         """A table in memory."""
-        digest = partial(_stream_digest, frame)
-        return cls(
-            tuple(frame.columns), len(frame), frame.get_column, restore or _as_it_is, digest,
-            categorical=Categories.in_polars(frame),
-        )  # fmt: skip
+        digest, known = partial(_stream_digest, frame), Categories.in_polars(frame)
+        frame = frame.with_columns(_plain(frame[each.column]) for each in known)
+        return cls(tuple(frame.columns), len(frame), frame.get_column, restore or _as_it_is, digest, categorical=known)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -119,26 +118,18 @@ class Source:
         return f"{word}{'s' if len(rows) > 1 else ''} {shown}{', ...' if len(rows) > most else ''}"
 
 
-def suffix_of(path: Path) -> str:
-    """The suffix that decides the format of a file."""
-    for suffix in SUFFIXES:
-        if path.name.lower().endswith(suffix):
-            return suffix
-    raise TableError(f"'{path.name}': the format is told by the suffix, which must be one of {', '.join(SUFFIXES)}.")
-
-
 def read(
     table: Any, delimiter: str = ",", encoding: str = "utf-8", *, made_here: bool = False, as_shown: bool = False
 ) -> Source:
-    """Take in a path, a dataframe that narwhals knows, or anything with an Arrow stream.
+    """Take in a path or another location, a dataframe that narwhals knows, or anything with an Arrow stream.
 
     `made_here` says of a path that this process wrote the file just now, so that it need not be tried in another.
     `as_shown` tells empty fields of a CSV without quotes, which become null, from those with them.
     """
     if isinstance(table, Source):
         return table
-    if isinstance(table, str | Path):
-        return _read_file(Path(table), delimiter, encoding, made_here, as_shown)
+    if isinstance(table, str | Path | TableLocation):
+        return _read_location(TableLocation.of(table), delimiter, encoding, made_here, as_shown)
     if isinstance(table, pl.LazyFrame):
         lazy = table
         table = guarded("The lazy frame cannot be collected", lambda: pl.DataFrame(lazy.collect()), silent=True)
@@ -258,6 +249,12 @@ def _with_nullable_types(native: Any, frame: pl.DataFrame) -> Any:
     return native
 
 
+def _plain(column: pl.Series) -> pl.Series:
+    """Categories that have a name of their own as text: polars does not take their type for that of categories."""
+    own = isinstance(column.dtype, pl.Categorical) and column.dtype != pl.Categorical
+    return column.cast(pl.String) if own else column
+
+
 def _as_it_is(frame: pl.DataFrame) -> pl.DataFrame:
     return frame
 
@@ -290,17 +287,88 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _read_file(path: Path, delimiter: str, encoding: str, made_here: bool, as_shown: bool) -> Source:
-    suffix = suffix_of(path)
+def _read_location(location: TableLocation, delimiter: str, encoding: str, made_here: bool, as_shown: bool) -> Source:
+    if location.database is not None:
+        return _checked(Source.of(location.hold("frame", partial(_read_database, location))))
+    if not location.is_standard_input:
+        return _read_file(location, _existing(Path(location.place)), delimiter, encoding, made_here, as_shown)
+    from tclose.table.formats.standard_input import path_of, spool
+
+    path = path_of(location.hold("file", spool))
+    with _called(path.name, location.name):
+        source = _read_file(location, path, delimiter, encoding, made_here, as_shown)
+        return replace(source, column=source.frame.get_column)
+
+
+@contextlib.contextmanager
+def _called(name: str, other: str) -> Iterator[None]:
+    """Let errors about a file, which begin with its name, begin with another one."""
+    try:
+        yield
+    except TableError as error:
+        message = str(error)
+    else:
+        return
+    before, shown = f"'{name}'", f"'{other}'"
+    raise TableError(shown + message.removeprefix(before) if message.startswith(before) else message)
+
+
+def _read_file(
+    location: TableLocation, path: Path, delimiter: str, encoding: str, made_here: bool, as_shown: bool
+) -> Source:
+    kind, digest = location.file_format, partial(file_digest, path)
+    if kind.name == "parquet":
+        names, n_rows, column = read_parquet(path, made_here=made_here)
+        return _checked(Source(names, n_rows, lambda name: _plain(column(name)), _as_it_is, digest))
+    if kind.has_delimiter:
+        mark = delimiter_of(kind.suffix, delimiter)
+        frame, numbering = read_csv(path, mark, encoding, kind.is_zipped, as_shown)
+        return replace(Source.of(frame), digest=digest, numbering=numbering, is_text=True)
+    frame, numbering = _read_typed(location, kind, path, made_here)
+    source = _checked(replace(Source.of(frame), numbering=numbering))
+    return source if kind.name == "excel" else replace(source, digest=digest)  # a workbook may hold several tables
+
+
+def _existing(path: Path) -> Path:
     try:
         found = path.is_file()
     except (OSError, ValueError):  # a name that the system does not take
         found = False
     if not found:
         raise TableError(f"'{path}' is not a file.")
-    digest = partial(file_digest, path)
-    if suffix == ".parquet":
-        names, n_rows, column = read_parquet(path, made_here=made_here)
-        return _checked(Source(names, n_rows, column, _as_it_is, digest))
-    frame, numbering = read_csv(path, delimiter, encoding, suffix == ".csv.gz", as_shown)
-    return replace(Source.of(frame), digest=digest, numbering=numbering, is_text=True)
+    return path
+
+
+def _read_typed(
+    location: TableLocation, kind: FileFormat, path: Path, made_here: bool
+) -> tuple[pl.DataFrame, tuple[str, int]]:
+    """A file that says itself of what types its columns are; its reader is loaded when it is needed."""
+    if kind.name == "jsonl":
+        from tclose.table.formats.json_rows import read_json_lines
+
+        return read_json_lines(path, kind.is_zipped)
+    if kind.name == "json":
+        from tclose.table.formats.json_rows import read_json_array
+
+        return read_json_array(path, kind.is_zipped)
+    if kind.name == "arrow":
+        from tclose.table.formats.arrow_files import read_arrow
+
+        return read_arrow(path, made_here=made_here), ("row", 0)
+    if kind.name == "excel":
+        from tclose.table.formats.excel_sheets import read_excel
+
+        return read_excel(path, location.sheet)
+    from tclose.table.formats.statistics_files import read_statistics
+
+    return read_statistics(path, kind, location.codes), ("row", 1)
+
+
+def _read_database(location: TableLocation) -> pl.DataFrame:
+    if location.database == "sqlite":
+        from tclose.table.formats.sqlite_tables import read_sqlite
+
+        return read_sqlite(location.path or Path(), location.table, location.query)
+    from tclose.table.formats.postgresql_tables import read_postgresql
+
+    return read_postgresql(location.place, location.table, location.query)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from tclose.errors import VerificationError
@@ -31,6 +30,7 @@ from tclose.release.formulas import read_released
 from tclose.schema.changes import with_k, with_t
 from tclose.schema.schema import Schema, SchemaLike
 from tclose.table.arguments import check_order
+from tclose.table.table_location import file_of
 from tclose.verification.measure_release import Measured
 from tclose.verification.published_loss import PublishedLoss, published_loss
 from tclose.verification.verdict import Verdict
@@ -75,7 +75,7 @@ def public_report_html(
     """
     check_order(df, schema, "public_report_html")
     schema = Schema.of(schema)
-    path = Path(df) if isinstance(df, str | Path) else None
+    path = file_of(df)
     beside = certificate_path(path) if certificate is None and path is not None else certificate
     source = read_released(df, schema, certificate=beside)
     verdict = verify(df, schema, certificate=beside)
