@@ -27,6 +27,7 @@ from tclose.cli.options import (
     say,
     stopped_by_interrupt,
 )
+from tclose.cli.reading_options import load_schema, takes_reading
 from tclose.cli.signals import ended_by_signals
 from tclose.errors import (
     EarlierReleaseWarning,
@@ -84,6 +85,7 @@ app.command(epilog=first_schema.INIT)(first_schema.init)
 
 
 @app.command(epilog="[bold]Example:[/bold] tclose assess patients.csv -s schema.toml --json")
+@takes_reading
 def assess(
     data: Data,
     schema: SchemaOption,
@@ -96,9 +98,8 @@ def assess(
     k counts persons where the schema names a unit and the table has it, else rows.
     """
     from tclose.pipeline import assess
-    from tclose.schema.schema import Schema
 
-    report = assess(data, Schema.load(schema), show_values=show_values)
+    report = assess(data, load_schema(schema), show_values=show_values)
     if json:
         print(jsonlib.dumps(report.as_dict(), indent=2))
         return
@@ -114,6 +115,7 @@ def assess(
     "tclose anonymize patients.csv -s schema.toml -o release.csv --method sabre-knn --option search_budget=true\n\n"
     "tclose anonymize patients.csv -s schema.toml -o release.csv --report report.html --private-report mine.html"
 )
+@takes_reading
 def anonymize(
     data: Data,
     schema: SchemaOption,
@@ -159,7 +161,6 @@ def anonymize(
     from tclose.pipeline import anonymize
     from tclose.release.atomic import locked
     from tclose.release.earlier import holds_record
-    from tclose.schema.schema import Schema
 
     algorithm = find_method(method, option or [])
     targets = check_release([data, schema], output, record, report, private_report)
@@ -168,7 +169,7 @@ def anonymize(
     for page in (report, private_report):
         if page is not None:
             check_kind(page)
-    settled = override(Schema.load(schema), k, t or [])
+    settled = override(load_schema(schema), k, t or [])
     before = [*(earlier or []), *([record] if record is not None and holds_record(record) else [])]
     with locked(targets) as locks, progress() as tell, stopped_by_interrupt() as control:
         release = anonymize(
@@ -198,6 +199,7 @@ def anonymize(
 
 
 @app.command(epilog="[bold]Example:[/bold] tclose verify release.csv -s schema.toml")
+@takes_reading
 def verify(
     data: Data,
     schema: SchemaOption,
@@ -212,9 +214,8 @@ def verify(
 ) -> None:
     """Check that a released file keeps the promise of its schema, and fits its certificate if that lies beside it."""
     from tclose.pipeline import verify
-    from tclose.schema.schema import Schema
 
-    verdict = verify(data, Schema.load(schema), original=original, escaped_formulas=escaped_formulas or None)
+    verdict = verify(data, load_schema(schema), original=original, escaped_formulas=escaped_formulas or None)
     if json:
         print(jsonlib.dumps(verdict.as_dict(), indent=2))
     if not verdict.holds:
@@ -237,6 +238,7 @@ app.command("stream-check", epilog=streaming.STREAM_CHECK)(streaming.stream_chec
     "tclose gap sample.csv -s schema.toml\n\n"
     "tclose gap sample.csv -s schema.toml --method tight --method mondrian --time 120 --json"
 )
+@takes_reading
 def gap(
     data: Data,
     schema: SchemaOption,
@@ -255,9 +257,8 @@ def gap(
     few distinct rows) or `two-diversity`; where their time is up, by what they proved until then.
     """
     from tclose.evaluation.choosing.gap import gap
-    from tclose.schema.schema import Schema
 
-    settled = override(Schema.load(schema), k, t or [])
+    settled = override(load_schema(schema), k, t or [])
     chosen = [find_method(name, []) for name in method] if method else None
     with progress() as tell:
         found = gap(data, settled, methods=chosen, seed=seed, time=time, progress=tell)

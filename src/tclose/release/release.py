@@ -26,7 +26,7 @@ from tclose.release.earlier import warn_of_earlier
 from tclose.release.file_lock import TargetLocks
 from tclose.release.formulas import AS_THEY_ARE, ESCAPED, check_suffix, escape_frame, note_formulas
 from tclose.release.record import Record
-from tclose.release.writing import check_written, write_frame
+from tclose.release.writing import check_written, in_form, write_frame
 from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema
 from tclose.table.source import file_digest, suffix_of
@@ -174,7 +174,7 @@ class Release:
         targets = [path, *([] if record is None else [Path(record)]), beside]
         check_targets(targets)
         frame = self._frame if keep_order else self._shuffled
-        frame = self._types.with_numbers(frame) if suffix == ".parquet" else frame
+        frame = self._types.with_numbers(frame) if suffix == ".parquet" else in_form(frame, self.schema)
         if suffix != ".parquet" and not escape_formulas:
             note_formulas(frame)
         with locked(targets, locks), ExitStack() as stack:

@@ -191,7 +191,7 @@ def _build(reader: Reader, column: CodedColumn, role: Role, schema: Schema) -> N
 
 
 def _reader(n_rows: int, schema: Schema) -> Reader:
-    return Reader(Source.of(pl.DataFrame()), np.arange(n_rows), schema.decimal)
+    return Reader.of(Source.of(pl.DataFrame()), np.arange(n_rows), schema)
 
 
 def _wrong_by_themselves(role: Role, column: CodedColumn, new: Flags, schema: Schema) -> Iterator[tuple[str, Flags]]:

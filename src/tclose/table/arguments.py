@@ -32,7 +32,7 @@ def take_in(
         if keys:
             raise SchemaError(f"Give a schema or keywords, not both: {', '.join(keys)}.")
         schema = Schema.of(schema)
-        source = read(df, schema.delimiter, schema.encoding)
+        source = read(df, schema.delimiter, schema.encoding, header=schema.header)
         source = source if undo is None else undo(source)
         return schema.resolve(source.names, released=released), source
     if "quasi" not in keys or "k" not in keys:

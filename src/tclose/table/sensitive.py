@@ -92,7 +92,8 @@ def _keys(
 ) -> tuple[NDArray[Any], NDArray[np.bool_], list[int] | None]:
     """Integers in the order of the values that are not missing; which those are; and the edges among them."""
     if sensitive.distance == "ordered" and sensitive.edges is None:
-        ranks = rank_times(column.values)
+        form = sensitive.format
+        ranks = rank_times(column.values) if form is None else reader.time_ranks(column, form)
         if ranks is not None:
             present = ranks.is_not_null()
             return ranks.drop_nulls().to_numpy().astype(np.int64), present.to_numpy(), None

@@ -128,17 +128,24 @@ def suffix_of(path: Path) -> str:
 
 
 def read(
-    table: Any, delimiter: str = ",", encoding: str = "utf-8", *, made_here: bool = False, as_shown: bool = False
+    table: Any,
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+    *,
+    header: bool = True,
+    made_here: bool = False,
+    as_shown: bool = False,
 ) -> Source:
     """Take in a path, a dataframe that narwhals knows, or anything with an Arrow stream.
 
+    `header` says of a text file that its first record names the columns.
     `made_here` says of a path that this process wrote the file just now, so that it need not be tried in another.
     `as_shown` tells empty fields of a CSV without quotes, which become null, from those with them.
     """
     if isinstance(table, Source):
         return table
     if isinstance(table, str | Path):
-        return _read_file(Path(table), delimiter, encoding, made_here, as_shown)
+        return _read_file(Path(table), delimiter, encoding, header, made_here, as_shown)
     if isinstance(table, pl.LazyFrame):
         lazy = table
         table = guarded("The lazy frame cannot be collected", lambda: pl.DataFrame(lazy.collect()), silent=True)
@@ -290,7 +297,7 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _read_file(path: Path, delimiter: str, encoding: str, made_here: bool, as_shown: bool) -> Source:
+def _read_file(path: Path, delimiter: str, encoding: str, header: bool, made_here: bool, as_shown: bool) -> Source:
     suffix = suffix_of(path)
     try:
         found = path.is_file()
@@ -302,5 +309,5 @@ def _read_file(path: Path, delimiter: str, encoding: str, made_here: bool, as_sh
     if suffix == ".parquet":
         names, n_rows, column = read_parquet(path, made_here=made_here)
         return _checked(Source(names, n_rows, column, _as_it_is, digest))
-    frame, numbering = read_csv(path, delimiter, encoding, suffix == ".csv.gz", as_shown)
+    frame, numbering = read_csv(path, delimiter, encoding, suffix == ".csv.gz", as_shown, header)
     return replace(Source.of(frame), digest=digest, numbering=numbering, is_text=True)
