@@ -213,7 +213,7 @@ SHAPES = [
          table=",".join([*(f"c{place}" for place in range(60_000)), "c5"]).encode() + b"\n" + b"," * 60_000 + b"\n"),
     Case("header-with-trailing-delimiter", DONE, b"age,disease,\n" + b"20,flu,\n" * 12),
     Case("header-with-trailing-delimiter-over-values", BAD, b"age,disease,\n" + b"20,flu,1\n" * 12, says=("Column 3",)),
-    Case("header-after-a-line-for-spreadsheets", DONE, b"sep=,\n" + as_csv(people())),
+    Case("header-after-a-line-for-spreadsheets", DONE, b"sep=,\n" + as_csv(people()), same=()),
     Case("header-after-another-line-for-spreadsheets", BAD, b"sep=;\n" + as_csv(people()), says=("delimiter",)),
     Case("cr-cr-lf", BAD, as_csv(people(), end="\r\r\n"), says=("data.csv",)),
     Case("one-row-k-1", DONE, as_csv({"age": ["20"], SENSITIVE: ["flu"]}), promise(k=1), rows=1),

@@ -22,6 +22,7 @@ from tclose.schema.guarding import read_small
 from tclose.schema.schema import Schema
 from tclose.table.column_names import check_names, listed
 from tclose.table.source import Source, read
+from tclose.table.text_layout import reading_of_release
 
 ESCAPED, AS_THEY_ARE = "escaped", "as they are"  # what a certificate says under `formulas`
 NUMBER = r"^[+-]([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
@@ -154,7 +155,7 @@ def _by_value(column: pl.Series, change: Callable[[pl.Series], pl.Series]) -> pl
 def read_released(
     df: Any,
     schema: Schema,
-    encoding: str = "utf-8",
+    encoding: str | None = "utf-8",
     *,
     certificate: Certificate | Mapping[str, Any] | Path | str | None = None,
     escaped: bool | None = None,
@@ -165,13 +166,18 @@ def read_released(
     ----------
     df
         The released table: a dataframe, or a path.
-    schema, encoding
+    schema
         How a CSV file is read.
+    encoding
+        Of a release, which is UTF-8; None if it may also be that of the schema, as another tool may write it.
     certificate
         Says whether formulas are escaped; if None, the one beside the file.
     escaped
         Whether they are; None to ask the certificate.
     """
+    if encoding is None:
+        is_file = isinstance(df, str | Path)
+        encoding = reading_of_release(Path(df), schema.encoding, True, ())[0] if is_file else "utf-8"
     source = read(df, schema.delimiter, encoding)
     if escaped is None:
         escaped = says_escaped(certificate, Path(df) if isinstance(df, str | Path) else None)

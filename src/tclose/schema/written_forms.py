@@ -157,8 +157,8 @@ class DateForm:
 
     @cached_property
     def pattern(self) -> str | None:
-        """What a text in this format looks like, its parts named; None if a directive is not known here."""
-        if self.long_format is None:
+        """What a text in this format looks like, its parts named; None if it is not known here, or has no whole day."""
+        if self.long_format is None or self.day_format is None:
             return None
         names = [match[1].lstrip("-") for match in DIRECTIVE.finditer(self.long_format)]
         groups = [re.search(r"\?P<(\w+)>", PATTERNS.get(name, "")) for name in names]

@@ -35,9 +35,11 @@ MARKS = {  # at the beginning of a file, the longest first
     codecs.BOM_UTF16_BE: "utf-16",
 }
 # In a file of Windows for Western Europe, few of the bytes beyond ASCII are among these: codes it does not have, a
-# capital behind a small letter, a sign between two letters, and long rows of letters with accents.
+# capital behind a small letter or between a capital and a small one, a sign between two letters, and long rows of
+# letters with accents.
 STRANGE = re.compile(
     rb"[\x81\x8d\x8f\x90\x9d]|[a-z\xdf-\xf6\xf8-\xff][\x8a\x8c\x8e\x9f\xc0-\xd6\xd8-\xde]"
+    rb"|[A-Z][\x8a\x8c\x8e\x9f\xc0-\xd6\xd8-\xde][a-z]"
     rb"|(?<=[a-z])[\x80\x82\x84-\x89\x8b\x93-\x95\x98\x99\x9b\xa1-\xa9\xab\xac\xae-\xb3\xb6\xb8\xb9\xbb-\xbf](?=[a-z])"
     rb"|[\xc0-\xff]{4,}"
 )
@@ -131,6 +133,32 @@ def find_encoding(path: Path, zipped: bool) -> str:
             "others that Python knows; or save it as UTF-8."
         )
     return "cp1252"
+
+
+def reading_of_release(path: Path, encoding: str, header: bool, released: Sequence[str]) -> tuple[str, bool]:
+    """Encoding and header of a file that may be a release, which is UTF-8 and has names, or a table as it came.
+
+    Parameters
+    ----------
+    encoding, header
+        Of the table as it came.
+    released
+        Columns that a release has.
+    """
+    zipped = path.name.lower().endswith(".gz")
+    if not path.name.lower().endswith((".csv", ".csv.gz")) or not path.is_file():
+        return encoding, header
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for piece in open_pieces(path, zipped, most_memory()):
+            if encoding_by_mark(piece[:4]) not in (None, "utf-8"):
+                return encoding, header
+            decoder.decode(piece)
+    except UnicodeDecodeError:
+        return encoding, header
+    first = next(open_pieces(path, zipped, most_memory()), b"").decode(errors="replace")
+    line = LINE_END.split(first, maxsplit=1)[0]
+    return "utf-8", header or any(name in line for name in released)
 
 
 def encoding_by_mark(data: bytes) -> str | None:

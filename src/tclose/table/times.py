@@ -60,20 +60,12 @@ def iso_texts(values: pl.Series, form: DateForm) -> pl.Series | None:
     if form.pattern is None:
         return None
     found = values.str.strip_chars().str.extract_groups(form.pattern).struct.unnest()
-    frame = found.select(
-        (_year(found.columns) + "-" + _month(found.columns, form) + "-" + pl.col("day").str.pad_start(2, "0"))
-        if {"day"} <= set(found.columns) and {"month", "name"} & set(found.columns) and _has_year(found.columns)
-        else pl.lit(None, pl.String).alias("day")
-    )
-    days = frame.to_series()
+    day = pl.col("day").str.pad_start(2, "0")
+    days = found.select(_year(found.columns) + "-" + _month(found.columns, form) + "-" + day).to_series()
     if "hour" not in found.columns:
         return days.alias(values.name)
     clock = found.select(_clock(found.columns)).to_series()
     return (days + "T" + clock).alias(values.name)
-
-
-def _has_year(parts: list[str]) -> bool:
-    return bool({"year", "short"} & set(parts))
 
 
 def _year(parts: list[str]) -> pl.Expr:

@@ -86,8 +86,8 @@ def _compiled(format: str) -> re.Pattern[str] | None:
 
 
 def is_known(format: str) -> bool:
-    """Whether every directive of a format is one that is read here."""
-    return _compiled(format) is not None
+    """Whether a format writes a whole day, and every directive of it is one that is read here."""
+    return day_part(format) is not None and _compiled(format) is not None
 
 
 def read_clock(text: str, format: str) -> Clock | None:

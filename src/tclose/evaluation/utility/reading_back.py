@@ -125,7 +125,7 @@ def read_release(
     ([[0, 2], [1, 3]], [2, 2])
     """
     source = read(original, schema.delimiter, schema.encoding, header=schema.header)
-    other = read_released(released, schema, schema.encoding)
+    other = read_released(released, schema, None)
     schema = schema.resolve(source.names)
     columns, rows = select_rows(source, schema)
     table = encode_rows(source, columns, rows, schema)
