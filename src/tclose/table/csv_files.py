@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import mmap
 import re
 from functools import partial
 from pathlib import Path
@@ -44,8 +45,8 @@ def read_csv(
     data, skipped = _plain_lines(_bytes(path, zipped), delimiter, encoding, path.name)
     if not data.strip():
         raise TableError(f"'{path.name}' is empty.")
-    shape = _check_shape(data, delimiter.encode(), path.name)
-    header = _header(data[: shape.header], delimiter, path.name, has_names)
+    shape = check_shape(data, delimiter.encode(), path.name)
+    header = read_header(data[: shape.header], delimiter, path.name)
     unnamed = [place for place, name in enumerate(header) if not name]
     if not has_names or unnamed:  # columns get names here, and are read by these
         names = [f"column_{place}" for place in range(1, len(header) + 1)]
@@ -97,43 +98,66 @@ def _plain_lines(data: bytes, delimiter: str, encoding: str, name: str) -> tuple
     data = _as_utf_8(data, encoding, name).removeprefix(b"\xef\xbb\xbf")
     if b"\n" not in data and b"\r" in data:  # as old Macintosh programs write lines
         data = data.replace(b"\r", b"\n")
-    skipped = 0
-    if named := SEP_LINE.match(data):
-        if named[1].decode() != delimiter:
-            raise TableError(
-                f"'{name}' says in its first line what divides its columns, and that is not {delimiter!r}. Set "
-                f'`delimiter = "{named[1].decode()}"` in the schema (--delimiter).'
-            )
-        data, skipped = data[named.end() :], 1
-    first = data[: 1 << 20].partition(b"\n")[0]
-    if delimiter.encode() in first:  # in a single column an empty line is a missing value
+    named = SEP_LINE.match(data)
+    data, skipped = (data[named.end() :], 1) if named else (data, 0)
+    if check_first_line(data, delimiter, name, named):  # in a single column an empty line is a missing value
         data = data.rstrip(b"\r\n")
-    elif (other := other_delimiter(first.decode(errors="replace"), delimiter)) is not None:
+    return data if data.endswith(b"\n") else data + b"\n", skipped
+
+
+def check_first_line(data: bytes, delimiter: str, name: str, named: re.Match[bytes] | None) -> bool:
+    """Whether the delimiter is in the first line.
+
+    Raises
+    ------
+    TableError
+        It is not, and another one is; or a line before, `named`, says that it is another one.
+    """
+    if named is not None and named[1].decode() != delimiter:
+        raise TableError(
+            f"'{name}' says in its first line what divides its columns, and that is not {delimiter!r}. Set "
+            f"`delimiter = {toml_text(named[1].decode())}` in the schema (--delimiter)."
+        )
+    first = data[: 1 << 20].partition(b"\n")[0]
+    other = other_delimiter(first.decode(errors="replace"), delimiter)
+    if other is not None:
         raise TableError(
             f"'{name}' has no {delimiter!r} in its first line, and seems to be divided by {other!r}. Set "
             f"`delimiter = {toml_text(other)}` in the schema (--delimiter {other!r})."
         )
-    return data if data.endswith(b"\n") else data + b"\n", skipped
+    return delimiter.encode() in first
 
 
 def _as_utf_8(data: bytes, encoding: str, name: str) -> bytes:
     """The bytes as UTF-8, if they do not contradict their encoding."""
     is_utf_8 = encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
-    marked = encoding_by_mark(data)
-    if marked is not None and codecs.lookup(marked).name.split("-")[:2] != codecs.lookup(encoding).name.split("-")[:2]:
-        raise TableError(
-            f"'{name}' begins as {marked} does, and its encoding is said to be {encoding}. Set "
-            f'`encoding = "{marked}"` in the schema (--encoding {marked}).'
-        )
+    marked = check_mark(data, encoding, name)
     if is_utf_8:
         return data
-    if marked is None and _is_wider_utf_8(data, encoding):
+    if not marked and _is_wider_utf_8(data, encoding):
         raise TableError(
             f"'{name}' is UTF-8, and its encoding is said to be {encoding}. Set `encoding = \"utf-8\"` in the schema "
             "(--encoding utf-8)."
         )
     problem = f"'{name}' is not encoded as {encoding}; set another `encoding` in the schema (--encoding)"
     return guarded(problem, lambda: data.decode(encoding).encode())
+
+
+def check_mark(data: bytes, encoding: str, name: str) -> bool:
+    """Whether a file begins with a mark of its encoding.
+
+    Raises
+    ------
+    TableError
+        It is that of another one.
+    """
+    marked = encoding_by_mark(data)
+    if marked is not None and codecs.lookup(marked).name.split("-")[:2] != codecs.lookup(encoding).name.split("-")[:2]:
+        raise TableError(
+            f"'{name}' begins as {marked} does, and its encoding is said to be {encoding}. Set "
+            f'`encoding = "{marked}"` in the schema (--encoding {marked}).'
+        )
+    return marked is not None
 
 
 def _is_wider_utf_8(data: bytes, encoding: str) -> bool:
@@ -152,7 +176,7 @@ def toml_text(text: str) -> str:
     return '"\\t"' if text == "\t" else f'"{text}"'
 
 
-def _header(record: bytes, delimiter: str, name: str, has_names: bool) -> list[str]:
+def read_header(record: bytes, delimiter: str, name: str) -> list[str]:
     """The fields of the first record, which may hold line ends inside quotes."""
     told = "set `encoding` in the schema (--encoding cp1252, if a Windows program of Western Europe wrote it)"
     text = guarded(f"'{name}' is not UTF-8; {told}", partial(record.decode, "utf-8"))
@@ -163,7 +187,7 @@ def _header(record: bytes, delimiter: str, name: str, has_names: bool) -> list[s
     )
 
 
-def _check_shape(data: bytes, delimiter: bytes, name: str) -> CsvShape:
+def check_shape(data: bytes | mmap.mmap, delimiter: bytes, name: str) -> CsvShape:
     """Count records and lines, and find where the header ends; refuse a record that has not as many fields.
 
     Readers fill short lines up in silence, which would turn a damaged line into missing values.

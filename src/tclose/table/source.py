@@ -21,6 +21,7 @@ from tclose.errors import TableError
 from tclose.schema.guarding import guarded
 from tclose.table.column_names import check_names
 from tclose.table.csv_files import read_csv
+from tclose.table.large_text import is_large, read_large_csv
 from tclose.table.parquet_files import read_parquet
 
 Result = TypeVar("Result")
@@ -309,5 +310,9 @@ def _read_file(path: Path, delimiter: str, encoding: str, header: bool, made_her
     if suffix == ".parquet":
         names, n_rows, column = read_parquet(path, made_here=made_here)
         return _checked(Source(names, n_rows, column, _as_it_is, digest))
+    if is_large(path, suffix == ".csv.gz"):
+        large = read_large_csv(path, delimiter, encoding, suffix == ".csv.gz", as_shown, header)
+        source = Source(large.names, large.n_rows, large.column, _as_it_is, digest)
+        return replace(source, numbering=large.numbering, is_text=True)
     frame, numbering = read_csv(path, delimiter, encoding, suffix == ".csv.gz", as_shown, header)
     return replace(Source.of(frame), digest=digest, numbering=numbering, is_text=True)
