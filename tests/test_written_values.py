@@ -249,3 +249,61 @@ def test_a_category_of_typed_floats_is_true_in_every_file(
         assert tclose.verify(tmp_path / f"release{suffix}", schema, original=frame).problems == ()
     shown = {line.split(delimiter)[0] for line in (tmp_path / "release.csv").read_text().split("\n")[1:] if line}
     assert shown <= {"0", f"1{decimal}5", "2", "3", "*"}
+
+
+def test_a_number_that_spells_missing_has_the_decimal_sign(tmp_path: Path) -> None:
+    schema = {
+        "k": 2, "missing": "category", "missing_values": ["-9", "-1,50"], "decimal": ",", "delimiter": ";",
+        "quasi": {"q": {"kind": "numeric"}}, "sensitive": {"s": {"distance": "ordered", "t": 1}},
+    }  # fmt: skip
+    (tmp_path / "data.csv").write_text("q;s\n1,5;-9,0\n1,5;-1,5\n2,5;3\n2,5;4,25\n", encoding="utf-8")
+    release = tclose.anonymize(tmp_path / "data.csv", schema, method="mondrian", allow_single_class=True)
+    assert release.measured.n_missing["s"] == 2
+
+
+@pytest.mark.parametrize("keys", [{}, {"publish": "bounds"}])
+@pytest.mark.parametrize("form", ["%d/%m/%Y", "%Y-%d-%m"])
+def test_what_a_release_is_good_for_is_the_same_in_every_file(keys: dict[str, str], form: str, tmp_path: Path) -> None:
+    rows = [(f"{1 + row % 7}.{100 + 37 * row % 900},5", date(2020, 1 + row % 12, 1 + row % 28)) for row in range(60)]
+    text = "".join(f"{pay};{day_text(day, form)};{'ab'[row % 2]}\n" for row, (pay, day) in enumerate(rows))
+    (tmp_path / "data.csv").write_text("pay;seen;s\n" + text, encoding="utf-8")
+    schema = {
+        "k": 4, "delimiter": ";", "decimal": ",", "thousands": ".",
+        "quasi": {
+            "pay": {"kind": "numeric", "grouped": True, **keys}, "seen": {"kind": "date", "format": form, **keys},
+        },
+        "sensitive": {"s": {"distance": "equal", "t": 1}},
+    }  # fmt: skip
+    release = tclose.anonymize(tmp_path / "data.csv", schema, method="mondrian")
+    for suffix in (".csv", ".parquet"):
+        release.write(tmp_path / f"release{suffix}")
+        found = tclose.utility(tmp_path / "data.csv", tmp_path / f"release{suffix}", schema)
+        assert found.loss == pytest.approx(release.loss)
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("%d.%m.%Y", "31.12.24"), ("%d.%m.%Y", "30.02.2024"), ("%Y%m%d", "2024115"),
+        ("%d.%m.%Y %H:%M", "01.01.2024 24:00"),
+        ("%d.%m.%Y %I:%M %p", "01.01.2024 13:00 PM"), ("%d-%b-%Y", "01-Mrz-2024"), ("%d.%m.%Y", "2024-01-01"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("role", ["quasi", "sensitive"])
+def test_what_is_no_date_of_the_format_is_refused_by_its_line(form: str, text: str, role: str, tmp_path: Path) -> None:
+    good = day_text(date(2024, 1, 1), form.replace("%I", "10").replace("%p", "AM"))
+    (tmp_path / "data.csv").write_text(f"q,s\n{good},a\n{text},b\n", encoding="utf-8")
+    keys = {"kind": "date", "format": form} if role == "quasi" else {"distance": "ordered", "t": 1, "format": form}
+    other = {"kind": "categorical"}
+    schema: dict[str, Any] = {"k": 1, "quasi": {"q": keys}, "identifiers": ["s"]}
+    if role == "sensitive":
+        schema = {"k": 1, "quasi": {"s": other}, "sensitive": {"q": keys}}
+    with pytest.raises(tclose.TableError, match="line 3"):
+        tclose.anonymize(tmp_path / "data.csv", schema, method="mondrian")
+
+
+@pytest.mark.parametrize("text", ["0,123", "12,34", "1,2345", "1,,234", ",123", "1.5,000"])
+def test_signs_between_digits_that_are_no_thousands_make_no_number(text: str) -> None:
+    schema = {"k": 1, "thousands": ",", "quasi": {"q": {"kind": "numeric"}}, "identifiers": ["s"]}
+    with pytest.raises(tclose.TableError, match="are not numbers"):
+        tclose.anonymize(pl.DataFrame({"q": ["1,000", text], "s": ["a", "b"]}), schema, method="mondrian")

@@ -151,8 +151,8 @@ class DateForm:
         part = self.day_format or ""
         if "/" in part and " - " in part:
             return "it holds both '/' and ' - ', one of which must part the ends of an interval"
-        if part and not set(DIRECTIVE.sub("", part)) <= set("./- ,_:年月日"):
-            return "between year, month and day it may hold only . / - , _ : and spaces"
+        if set(DIRECTIVE.sub("", part)) & set("<>*[]"):
+            return "between year, month and day it must not hold <, >, *, [ or ]"
         return None
 
     @cached_property

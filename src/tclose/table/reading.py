@@ -122,7 +122,7 @@ class Reader:
         written = given.cast(pl.String).str.strip_chars()
         if self.thousands:
             sign, mark = re.escape(self.thousands), re.escape(self.decimal)
-            grouped = rf"^[+-]?[0-9]{{1,3}}(?:{sign}[0-9]{{3}})+(?:{mark}[0-9]*)?$".replace(r"\ ", " ")
+            grouped = rf"^[+-]?[1-9][0-9]{{0,2}}(?:{sign}[0-9]{{3}})+(?:{mark}[0-9]*)?$".replace(r"\ ", " ")
             has_sign = written.str.contains(self.thousands, literal=True)
             written = written.set((has_sign & ~written.str.contains(grouped)).fill_null(False), "")
             written = written.str.replace_all(self.thousands, "", literal=True)
@@ -205,11 +205,11 @@ class Reader:
         return texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
 
 
-def code(column: pl.Series, missing_values: tuple[str, ...], numeric: bool) -> CodedColumn:
+def code(column: pl.Series, missing_values: tuple[str, ...], numeric: bool, decimal: str = ".") -> CodedColumn:
     """The column, coded, with all that counts as missing set to null."""
     check_type(column)
     coded = CodedColumn.of(column)
-    return coded.with_values(clean(coded.values, missing_values, numeric))
+    return coded.with_values(clean(coded.values, missing_values, numeric, decimal))
 
 
 def texts(values: pl.Series) -> pl.Series:
@@ -304,8 +304,16 @@ def one_spelling(column: pl.Series) -> pl.Series:
     return column
 
 
-def clean(column: pl.Series, missing_values: tuple[str, ...], numeric: bool) -> pl.Series:
-    """The column with all that counts as missing set to null, and categories as plain text."""
+def clean(column: pl.Series, missing_values: tuple[str, ...], numeric: bool, decimal: str = ".") -> pl.Series:
+    """The column with all that counts as missing set to null, and categories as plain text.
+
+    Numbers in text have this decimal sign, and spellings of missing this one or a point.
+
+    Examples
+    --------
+    >>> clean(pl.Series(["-9,0", "5"]), ("-9",), True, ",").to_list()
+    [None, '5']
+    """
     if column.dtype in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
     if column.dtype == pl.String:
@@ -313,7 +321,12 @@ def clean(column: pl.Series, missing_values: tuple[str, ...], numeric: bool) -> 
         if numeric:
             written = column.str.strip_chars()
             missing |= written.str.to_lowercase().is_in(["", "nan", "-nan", "+nan"])
-            missing |= _is_spelled(written.cast(pl.Float64, strict=False), written, missing_values)
+            spelled = missing_values
+            if decimal == ",":
+                spelled = (*spelled, *(each.replace(",", ".") for each in spelled if "." not in each))
+                written = written.set(written.str.contains(".", literal=True).fill_null(False), "")
+                written = written.str.replace(",", ".", literal=True)
+            missing |= _is_spelled(written.cast(pl.Float64, strict=False), written, spelled)
         return column.set(missing, None)
     column = one_spelling(column)
     if column.dtype.is_numeric():

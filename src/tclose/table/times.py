@@ -88,9 +88,10 @@ def _clock(parts: list[str]) -> pl.Expr:
     if "half" in parts:
         half = pl.when(pl.col("half").str.to_lowercase() == "p").then(12).otherwise(0)
         hour = pl.when(hour.is_between(1, 12)).then(hour % 12 + half)
-    found = hour.cast(pl.String).str.pad_start(2, "0")
+    found: pl.Expr = pl.when(hour <= 23).then(hour.cast(pl.String).str.pad_start(2, "0"))
     for name in ("minute", "second"):
-        found = found + ":" + (pl.col(name) if name in parts else pl.lit("00"))
+        part = pl.when(pl.col(name) < "60").then(pl.col(name)) if name in parts else pl.lit("00")
+        found = found + ":" + part
     if "fraction" in parts:
         found = found + "." + pl.col("fraction")
     if "zone" in parts:

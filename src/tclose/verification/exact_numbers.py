@@ -129,9 +129,9 @@ def read_number(text: str, mark: str = ".", thousands: str = "") -> tuple[int, i
 
 
 def _are_groups(parts: Sequence[str]) -> bool:
-    """Whether the first has one to three digits, and each other one three."""
+    """Whether the first has one to three digits and begins with none that is 0, and each other one has three."""
     digits = all(part.isascii() and part.isdigit() for part in parts)
-    return digits and 1 <= len(parts[0]) <= 3 and all(len(part) == 3 for part in parts[1:])
+    return digits and 1 <= len(parts[0]) <= 3 and parts[0][0] != "0" and all(len(part) == 3 for part in parts[1:])
 
 
 def read_numbers(texts: Sequence[str], mark: str = ".", thousands: str = "") -> tuple[Scaled, NDArray[np.bool_]]:

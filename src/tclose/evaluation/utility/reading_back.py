@@ -211,11 +211,15 @@ class _Covers:
         return labels.codes.astype(np.int64), rows
 
     def _labels(self, shown: CodedColumn, quasi: Quasi) -> CodedColumn:
-        """The released values as text; a spelling of missing that is no label is missing."""
-        values = shown.values
+        """The released values as a text file has them; a spelling of missing that is no label is missing."""
+        values, form = shown.values, self.schema.written_form(quasi)
+        is_typed = values.dtype != pl.String and form is not None
         if quasi.kind == "date" and isinstance(values.dtype, pl.Datetime):
             values = values.dt.date()
         values = texts(values.alias(quasi.column))
+        if is_typed and form is not None:
+            written = [None if value is None else form.relabel(value) for value in values]
+            values = pl.Series(quasi.column, written, dtype=pl.String)
         spelled = [value for value in self.schema.missing_values if value != "*"]
         return shown.with_values(values.set(values.is_in(spelled), None) if spelled else values)
 
@@ -313,7 +317,7 @@ def _sensitive_codes(
         if sensitive.column not in reader.source.names:
             raise TableError(f"The release has no column '{sensitive.column}', a sensitive attribute of the schema.")
         given = reader.source.column(sensitive.column)
-        after = code(given, schema.missing_values, numeric=sensitive.is_measured)
+        after = code(given, schema.missing_values, sensitive.is_measured, schema.decimal)
         found.append(_as_before(reader, columns[sensitive.column], codes, after, sensitive))
     return tuple(found)
 
