@@ -257,7 +257,7 @@ def verify(
     broken: list[str] = []
     if says_escaped(certificate, path) if escaped_formulas is None else escaped_formulas:
         broken, source = list(unescaped_problems(source)), undo_source(source)
-    before = None if original is None else read(original, schema.delimiter, schema.encoding)
+    before = None if original is None else read(original, schema.delimiter, schema.encoding, header=schema.header)
     schema = schema.resolve(source.names, released=True) if before is None else schema.resolve(before.names)
     LOG.info("verify %d rows%s", source.n_rows, "" if before is None else ", with the original")
     found = judge(source, schema, before)

@@ -209,7 +209,7 @@ class _Maker:
         _, values = self._fill(name, ["date", "text date"] if "fine text dates" in self.avoid else TIMES)
         days = sorted({day(value) for value in values})
         if isinstance(self.columns[-1].cells[0], date) and not isinstance(values[0], datetime) and draw.random() < 0.3:
-            keys["format"] = draw.choice(["%d.%m.%Y", "%Y%m%d"])
+            keys["format"] = draw.choice(["%d.%m.%Y", "%Y%m%d", "%m/%d/%Y", "%d-%m-%Y"])
             cells = [_formatted(cell, keys["format"]) for cell in self.columns[-1].cells]
             self.columns[-1] = Column(name, "text", tuple(cells))
         if self.suppress:

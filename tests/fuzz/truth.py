@@ -99,12 +99,12 @@ def _covers(
             (lambda cell: number(cell, decimal)) if kind == "numeric" else (lambda cell: day(cell, keys.get("format")))
         )
         if publish == "mean":
-            return _is_mean(told[0], [number(cell, decimal) for cell in fellows], keys)
+            return _is_mean(told[0], [number(cell, decimal) for cell in fellows], keys, decimal)
         value = Fraction(read(before))
         if publish == "bounds":
-            low, high = (None if cell is None else _end(cell, kind, decimal) for cell in told)
+            low, high = (None if cell is None else _end(cell, kind, decimal, keys.get("format")) for cell in told)
             return told != (None, None) and (low is None or low <= value) and (high is None or value <= high)
-        return _within(str_of(told[0]), value, kind, decimal)
+        return _within(told[0], value, kind, decimal, keys.get("format"))
     if told[0] is None:
         return False
     text, value_text = label(told[0]), label(before)
@@ -112,7 +112,7 @@ def _covers(
         return len(text) == len(value_text) and all(a in (b, "*") for a, b in zip(text, value_text, strict=True))
     if kind == "text":
         return text == value_text or _is_prefix(text, value_text)
-    return text == value_text or same(before, told[0]) or _is_ancestor(text, before, keys, decimal)
+    return text == value_text or same(before, told[0], decimal) or _is_ancestor(text, before, keys, decimal)
 
 
 def str_of(cell: Cell) -> str:
@@ -122,35 +122,38 @@ def str_of(cell: Cell) -> str:
     return label(cell)
 
 
-def _end(cell: Cell, kind: str, decimal: str) -> Fraction:
+def _end(cell: Cell, kind: str, decimal: str, form: str | None) -> Fraction:
+    """A number with the decimal sign of texts, or a day in its format; a typed cell is what it is."""
+    if kind == "date" and form is not None and isinstance(cell, str):
+        return Fraction(day(cell, form))
     if kind == "date":
         return Fraction(day_number(label(cell)) if not isinstance(cell, date) else cell.toordinal() - 1)
-    try:
-        return number(cell)
-    except NoMeaning:
-        return number(cell, decimal)
+    return number(cell, decimal)
 
 
-def _within(text: str, value: Fraction, kind: str, decimal: str) -> bool:
-    """`[20, 45]`, `2021-03-02/2021-03-09`, `<18`, `[65, >90]`, or one value."""
+def _within(cell: Cell, value: Fraction, kind: str, decimal: str, form: str | None) -> bool:
+    """`[20, 45]`, `[1,5; 2]`, `2021-03-02/2021-03-09`, `02/03/2021 - 09/03/2021`, `<18`, `[65, >90]`, or one value."""
+    if not isinstance(cell, str):
+        return value == _end(cell, kind, decimal, form)
+    text = str_of(cell)
     if kind == "numeric" and text.startswith("["):
         ends = text.removeprefix("[").removesuffix("]").split("; " if "; " in text else ", ")
     else:
-        ends = text.split("/") if kind == "date" else [text]
+        ends = text.split(" - " if "/" in (form or "") else "/") if kind == "date" else [text]
     if len(ends) > 2:
         raise NoMeaning("not an interval")
     if len(ends) == 1 and not ends[0].startswith(("<", ">")):
-        return value == _end(ends[0], kind, decimal)
+        return value == _end(ends[0], kind, decimal, form)
     if len(ends) == 1:
-        limit = _end(ends[0][1:], kind, decimal)
+        limit = _end(ends[0][1:], kind, decimal, form)
         return value < limit if ends[0].startswith("<") else value > limit
     low, high = ends
-    above = True if low.startswith("<") else value >= _end(low, kind, decimal)
-    below = True if high.startswith(">") else value <= _end(high, kind, decimal)
+    above = True if low.startswith("<") else value >= _end(low, kind, decimal, form)
+    below = True if high.startswith(">") else value <= _end(high, kind, decimal, form)
     return above and below
 
 
-def _is_mean(cell: Cell, numbers: Sequence[Fraction], keys: Keys) -> bool:
+def _is_mean(cell: Cell, numbers: Sequence[Fraction], keys: Keys, decimal: str) -> bool:
     """The mean of a class, values beyond `bottom` and `top` counted as these; rounded to what is printed."""
     if cell is None:
         return False
@@ -158,7 +161,7 @@ def _is_mean(cell: Cell, numbers: Sequence[Fraction], keys: Keys) -> bool:
     clipped = [max(each, number(low)) if low is not None else each for each in numbers]
     clipped = [min(each, number(high)) if high is not None else each for each in clipped]
     mean = sum(clipped, Fraction(0)) / len(clipped)
-    printed = Decimal(repr(cell) if isinstance(cell, float) else label(cell))
+    printed = Decimal(repr(cell) if isinstance(cell, float) else label(cell).replace(decimal, "."))
     half = Fraction(10) ** int(printed.as_tuple().exponent) / 2
     return abs(Fraction(printed) - mean) <= half + abs(mean) / 2**52
 
@@ -181,10 +184,10 @@ def _is_ancestor(text: str, value: Cell, keys: Keys, decimal: str) -> bool:
     if build == "prefixes":
         return _is_prefix(text, label(value))
     if build == "intervals" and not text.startswith("["):  # the number itself, in another spelling
-        return number(text) == number(value, decimal)
+        return number(text, decimal) == number(value, decimal)
     if build == "intervals":
-        low, high = text.removeprefix("[").removesuffix(")").split(", ")
-        return number(low) <= number(value, decimal) < number(high)
+        low, high = text.removeprefix("[").removesuffix(")").split("; " if "; " in text else ", ")
+        return number(low, decimal) <= number(value, decimal) < number(high, decimal)
     found = _PERIOD.fullmatch(text)
     if not found:
         return False

@@ -251,7 +251,7 @@ def pickled(frame: Any) -> Any:
 def test_delimiter_and_decimal(delimiter: str, decimal: str, tmp_path: Path) -> None:
     path = csv(tmp_path / "table.csv", separator=delimiter, decimal_comma=decimal == ",")
     schema = Schema.from_dict(SCHEMA.as_dict() | {"delimiter": delimiter, "decimal": decimal})
-    assert_alike(encode(read(path, delimiter), schema), encode(read(FRAME), SCHEMA))
+    assert_alike(encode(read(path, delimiter), schema), encode(read(FRAME), schema))
     release = tclose.anonymize(path, schema, allow_single_class=True)
     release.write(tmp_path / "release.csv")
     written = pl.read_csv(tmp_path / "release.csv", separator=delimiter, infer_schema=False)

@@ -19,6 +19,7 @@ from tclose.cli.options import (
     say,
     stopped_by_interrupt,
 )
+from tclose.cli.reading_options import load_schema, takes_reading
 from tclose.errors import InfeasibleError, SchemaError
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ Seed = Annotated[int, typer.Option(min=0, help="For methods and queries.")]
 Queries = Annotated[int, typer.Option(min=0, help="COUNT queries to ask each release; 0 for none.")]
 
 
+@takes_reading
 def compare(
     data: Data,
     schema: SchemaOption,
@@ -71,12 +73,11 @@ def compare(
     """
     from tclose.evaluation.choosing.compare import compare
     from tclose.release.atomic import locked, write_whole
-    from tclose.schema.schema import Schema
 
     chosen = [find_method(name, []) for name in _parts(methods)]
     thresholds, sizes = [_threshold(each) for each in _parts(t)], [_size(each) for each in _parts(k)]
     pages = check_page([*data.files, schema], output)
-    promised = Schema.load(schema)
+    promised = load_schema(schema)
     with (
         locked(pages),
         progress() as tell,
@@ -99,6 +100,7 @@ def compare(
         raise InfeasibleError("None of the runs led to a release.")
 
 
+@takes_reading
 def suggest(
     data: Data,
     schema: SchemaOption,
@@ -141,7 +143,6 @@ def suggest(
     from tclose.evaluation.choosing.risk_bounds import Bounds
     from tclose.evaluation.choosing.suggest import METHOD, grid, suggest
     from tclose.release.atomic import locked, write_whole
-    from tclose.schema.schema import Schema
 
     chosen = METHOD if method is None and not option else find_method(method, option or [])
     low, high = _threshold(least), _threshold(most)
@@ -156,7 +157,7 @@ def suggest(
     except SchemaError as error:
         raise typer.BadParameter(str(error).replace("max_", "--max-")) from None
     pages = check_page([*data.files, schema], output)
-    promised = Schema.load(schema)
+    promised = load_schema(schema)
     with locked(pages), progress() as tell, stopped_by_interrupt("what was swept so far is shown") as control:
         found = suggest(
             data, promised if k is None else replace(promised, k=k), method=chosen, column=column, t=grid(low, high),
@@ -176,6 +177,7 @@ def suggest(
         raise InfeasibleError("No t tried keeps what is allowed.")
 
 
+@takes_reading
 def utility(
     data: Data,
     released: Annotated[Path, typer.Argument(help="A release of it, of any tool.", show_default=False)],
@@ -207,14 +209,13 @@ def utility(
     before you publish them.
     """
     from tclose.evaluation.utility.utility import utility
-    from tclose.schema.schema import Schema
 
     levels = tuple(_size(each) for each in _parts(cubes))
     if classifier and not (label and aligned):
         raise typer.BadParameter("--classifier needs a --label, and rows that are --aligned with those of the table.")
     weights = _weights(weight or [])
     found = utility(
-        data, released, Schema.load(schema), label=label, weights=weights, queries=queries, attributes=attributes,
+        data, released, load_schema(schema), label=label, weights=weights, queries=queries, attributes=attributes,
         selectivity=selectivity, cubes=levels, classifier=classifier, aligned=aligned, seed=seed,
     )  # fmt: skip
     if json:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tclose.cli.options import Data, check_files, say
+from tclose.cli.reading_options import chosen_reading, takes_reading
 from tclose.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Missing(StrEnum):
     error = "error"
 
 
+@takes_reading
 def init(
     data: Data,
     output: Annotated[
@@ -73,7 +75,10 @@ def init(
         bool | None, typer.Option("--ask/--no-ask", help="Ask on stderr; on a terminal if nothing is named.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that are there.")] = False,
-    delimiter: Annotated[str, typer.Option(help="Of a CSV file.")] = ",",
+    date_format: Annotated[
+        list[str] | None,
+        typer.Option(help="How dates are written, as in %d/%m/%Y; may be repeated. Found if not given."),
+    ] = None,
 ) -> None:
     """Write a first schema for a table.
 
@@ -81,17 +86,17 @@ def init(
     terminal it asks; else what nobody settled is left open in it. Kinds, steps, distances and t
     are guessed, each with its reason. Columns that look like identifiers are never released.
     """
+    from tclose.table.proposing.found_reading import read_and_find
     from tclose.table.proposing.proposal_text import write_proposal
     from tclose.table.proposing.table_proposal import TableProposal
-    from tclose.table.source import read
 
-    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-        raise typer.BadParameter("the delimiter must be one plain character.")
     if data.is_standard_input and (ask or rest is Rest.ask):
         raise typer.BadParameter("standard input holds the table, so nobody can answer there. Name a file to be asked.")
     _check_output(data, output, overwrite)
-    reading = {} if delimiter == "," else {"delimiter": delimiter}
-    proposal = TableProposal.of(read(data, delimiter), data.name, reading)
+    found = read_and_find(data, chosen_reading())
+    if found.told:
+        say(found.told)
+    proposal = TableProposal.of(found.source, data.name, found.reading, formats=date_format or ())
     named = {"quasi": quasi, "sensitive": sensitive, "identifier": identifiers, "keep": keep}
     given = _roles(proposal, named, unit)
     unnamed = [name for name in proposal.guesses if name not in given]

@@ -26,6 +26,7 @@ from tclose.cli.options import (
     say,
     stopped_by_interrupt,
 )
+from tclose.cli.reading_options import load_schema, takes_reading
 from tclose.cli.signals import ended_by_signals
 from tclose.cli.table_options import reads_table
 from tclose.errors import (
@@ -85,6 +86,7 @@ app.command(epilog=first_schema.INIT)(reads_table(first_schema.init))
 
 @app.command(epilog="[bold]Example:[/bold] tclose assess patients.csv -s schema.toml --json")
 @reads_table
+@takes_reading
 def assess(
     data: Data,
     schema: SchemaOption,
@@ -97,9 +99,8 @@ def assess(
     k counts persons where the schema names a unit and the table has it, else rows.
     """
     from tclose.pipeline import assess
-    from tclose.schema.schema import Schema
 
-    report = assess(data, Schema.load(schema), show_values=show_values)
+    report = assess(data, load_schema(schema), show_values=show_values)
     if json:
         print(jsonlib.dumps(report.as_dict(), indent=2))
         return
@@ -116,6 +117,7 @@ def assess(
     "tclose anonymize patients.csv -s schema.toml -o release.csv --report report.html --private-report mine.html"
 )
 @reads_table
+@takes_reading
 def anonymize(
     data: Data,
     schema: SchemaOption,
@@ -174,7 +176,6 @@ def anonymize(
     from tclose.pipeline import anonymize
     from tclose.release.atomic import locked
     from tclose.release.earlier import holds_record
-    from tclose.schema.schema import Schema
 
     algorithm = find_method(method, option or [])
     target = ReleaseTarget.of(output, data, output_table, certificate_table, replace_table)
@@ -184,7 +185,7 @@ def anonymize(
     for page in (report, private_report):
         if page is not None:
             check_kind(page)
-    settled = override(Schema.load(schema), k, t or [])
+    settled = override(load_schema(schema), k, t or [])
     before = [*(earlier or []), *([record] if record is not None and holds_record(record) else [])]
     with locked(targets) as locks, progress() as tell, stopped_by_interrupt() as control:
         release = anonymize(
@@ -213,6 +214,7 @@ def anonymize(
 
 @app.command(epilog="[bold]Example:[/bold] tclose verify release.csv -s schema.toml")
 @reads_table
+@takes_reading
 def verify(
     data: Data,
     schema: SchemaOption,
@@ -230,7 +232,6 @@ def verify(
 ) -> None:
     """Check that a released file keeps the promise of its schema, and fits its certificate if that lies beside it."""
     from tclose.pipeline import verify
-    from tclose.schema.schema import Schema
 
     certificate = None
     if certificate_table is not None:
@@ -240,7 +241,7 @@ def verify(
             raise typer.BadParameter("--certificate-table is for a release in a database.")
         certificate = read_database_certificate(data, certificate_table)
     verdict = verify(
-        data, Schema.load(schema), original=original, certificate=certificate, escaped_formulas=escaped_formulas or None
+        data, load_schema(schema), original=original, certificate=certificate, escaped_formulas=escaped_formulas or None
     )
     if json:
         print(jsonlib.dumps(verdict.as_dict(), indent=2))
@@ -265,6 +266,7 @@ app.command("stream-check", epilog=streaming.STREAM_CHECK)(streaming.stream_chec
     "tclose gap sample.csv -s schema.toml --method tight --method mondrian --time 120 --json"
 )
 @reads_table
+@takes_reading
 def gap(
     data: Data,
     schema: SchemaOption,
@@ -283,9 +285,8 @@ def gap(
     few distinct rows) or `two-diversity`; where their time is up, by what they proved until then.
     """
     from tclose.evaluation.choosing.gap import gap
-    from tclose.schema.schema import Schema
 
-    settled = override(Schema.load(schema), k, t or [])
+    settled = override(load_schema(schema), k, t or [])
     chosen = [find_method(name, []) for name in method] if method else None
     with progress() as tell:
         found = gap(data, settled, methods=chosen, seed=seed, time=time, progress=tell)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from tclose.cli.options import Json, SchemaOption, find_method, override, say
+from tclose.cli.reading_options import load_schema, takes_reading
 
 if TYPE_CHECKING:
     from tclose.stream.windows import Budget
@@ -118,6 +119,7 @@ STREAM_CHECK = (
 )
 
 
+@takes_reading
 def stream(
     schema: SchemaOption,
     window: Window,
@@ -157,11 +159,10 @@ def stream(
     same command goes on.
     """
     from tclose.cli.stream_options import StreamOptions, carry_out
-    from tclose.schema.schema import Schema
     from tclose.stream.engine import DEFAULT
     from tclose.stream.feeds.loop import Settings
 
-    settled = override(Schema.load(schema), k, t or [])
+    settled = override(load_schema(schema), k, t or [])
     settings = Settings(window, step, find_method(method or DEFAULT, option or []), seed, cast("Budget", budget))
     wanted = StreamOptions(
         input=input, output=output, format=format, redis=redis, source=source, to=to, group=group, consumer=consumer,
@@ -175,6 +176,7 @@ def stream(
         raise typer.BadParameter(str(error)) from None
 
 
+@takes_reading
 def stream_check(
     schema: SchemaOption,
     window: Window,
@@ -195,10 +197,9 @@ def stream_check(
     Exit 0 if so, 5 if not. The ledger is what --ledger of `tclose stream` wrote.
     """
     from tclose.cli.stream_options import format_of
-    from tclose.schema.schema import Schema
     from tclose.stream.feeds.replay import replay_files
 
-    settled = override(Schema.load(schema), k, t or [])
+    settled = override(load_schema(schema), k, t or [])
     beside = {"certificates": certificates, "ledger": ledger, "rejected": rejected}
     try:
         settled_format = format_of(format, input, output)

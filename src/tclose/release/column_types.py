@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+import numpy as np
 import polars as pl
 
 from tclose.schema.builders import plain
 from tclose.schema.schema import Schema
+from tclose.schema.written_forms import DateForm, NumberForm
 from tclose.table.coded import as_text
-from tclose.table.reading import texts
+from tclose.table.reading import Reader, texts
 from tclose.table.source import Categories, Source
+from tclose.table.times import iso_texts
 
 
 @dataclass(frozen=True)
@@ -22,8 +25,8 @@ class ColumnTypes:
     ----------
     numbers
         Sensitive columns that a text file held as text, though they are read as numbers.
-    decimal
-        Their decimal mark.
+    decimal, thousands
+        Their decimal and thousands signs.
     categories
         Columns that were categories.
     """
@@ -31,17 +34,20 @@ class ColumnTypes:
     numbers: tuple[str, ...] = ()
     decimal: str = "."
     categories: tuple[Categories, ...] = ()
+    thousands: str = ""
 
     @classmethod
     def of(cls, source: Source, schema: Schema) -> ColumnTypes:
         """What a table says of its columns."""
         numbers = tuple(s.column for s in schema.sensitive if s.is_measured) if source.is_text else ()
         released = {name for name, role in schema.columns.items() if role not in ("identifier", "unit")}
-        return cls(numbers, schema.decimal, tuple(each for each in source.categorical if each.column in released))
+        categories = tuple(each for each in source.categorical if each.column in released)
+        return cls(numbers, schema.decimal, categories, schema.thousands)
 
     def with_numbers(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Numbers in text as numbers, if every value of the column is one."""
-        return frame.with_columns(_as_numbers(frame[name], self.decimal) for name in self.numbers)
+        reader = Reader(Source.of(frame), np.arange(len(frame)), self.decimal, thousands=self.thousands)
+        return frame.with_columns(_as_numbers(frame[name], reader) for name in self.numbers)
 
     def given(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The frame as a dataframe: text as text, what was numbers or categories as such."""
@@ -60,12 +66,12 @@ def _as_categories(column: pl.Series, order: tuple[str, ...] | None) -> pl.Serie
     return column.cast(pl.Enum([*ordered, *sorted(present - set(ordered))]))
 
 
-def _as_numbers(column: pl.Series, decimal: str) -> pl.Series:
+def _as_numbers(column: pl.Series, reader: Reader) -> pl.Series:
     """A column of text as the numbers it is read as, if a type holds them all exactly; else as it is."""
     known = column.dtype.categories if isinstance(column.dtype, pl.Enum) else column.drop_nulls().unique()
     if column.dtype not in (pl.String, pl.Enum) or not len(known):
         return column
-    written = known.str.strip_chars().str.replace(",", ".", literal=True) if decimal == "," else known.str.strip_chars()
+    written = reader.plain_texts(known)
     floats = written.cast(pl.Float64, strict=False)
     if floats.null_count() or not floats.is_finite().all():
         return column
@@ -79,7 +85,9 @@ def _as_numbers(column: pl.Series, decimal: str) -> pl.Series:
     return column
 
 
-def as_before(column: pl.Series, original: pl.DataType, kind: str) -> pl.Series:
+def as_before(
+    column: pl.Series, original: pl.DataType, kind: str, form: NumberForm | DateForm | None = None
+) -> pl.Series:
     """A column of text in the type its original had, if every text is just such a value; else as it is.
 
     Only for columns whose values are all shown: else the type would tell of those that are not.
@@ -92,6 +100,8 @@ def as_before(column: pl.Series, original: pl.DataType, kind: str) -> pl.Series:
         The type of the column it was made of; where that was text, `kind` says what it was read as.
     kind
         Of the quasi-identifier.
+    form
+        How its numbers or days are written.
 
     Examples
     --------
@@ -101,10 +111,10 @@ def as_before(column: pl.Series, original: pl.DataType, kind: str) -> pl.Series:
     ['20', '[20, 45]']
     """
     typed = original == pl.Boolean or original == pl.Date or original.is_numeric()
-    return _as_first(column, [original] if typed else _by_kind(kind))
+    return _as_first(column, [original] if typed else _by_kind(kind), form)
 
 
-def as_released(column: pl.Series, kind: str) -> pl.Series:
+def as_released(column: pl.Series, kind: str, form: NumberForm | DateForm | None = None) -> pl.Series:
     """A column of text in a type that follows from its texts and the schema alone.
 
     Numbers are Int64 if all are whole, else Float64; dates are dates; what no such type holds exactly stays text.
@@ -115,13 +125,32 @@ def as_released(column: pl.Series, kind: str) -> pl.Series:
         Text, or an Enum.
     kind
         Of the quasi-identifier.
+    form
+        How its numbers or days are written.
 
     Examples
     --------
     >>> as_released(pl.Series(["20", "45"]), "numeric").dtype, as_released(pl.Series(["20", "4.5"]), "numeric").dtype
     (Int64, Float64)
     """
-    return _as_first(column, _by_kind(kind))
+    return _as_first(column, _by_kind(kind), form)
+
+
+def by_values(column: pl.Series) -> pl.Series:
+    """Numbers as Int64 if all are whole and it holds them, and broken ones as they are; what are no numbers too.
+
+    Examples
+    --------
+    >>> by_values(pl.Series([1.0, 2.0])).dtype, by_values(pl.Series([1], dtype=pl.Int8)).dtype
+    (Int64, Int64)
+    """
+    if column.dtype.is_integer():
+        typed = column.cast(pl.Int64, strict=False)
+        return column if typed.null_count() > column.null_count() else typed
+    if not column.dtype.is_float():
+        return column
+    whole = column.is_null() | ((column == column.floor()) & (column.abs() < float(2**53)))
+    return column.cast(pl.Int64) if whole.all() else column
 
 
 def _by_kind(kind: str) -> list[pl.DataType]:
@@ -131,18 +160,37 @@ def _by_kind(kind: str) -> list[pl.DataType]:
     return [pl.Date()] if kind == "date" else []
 
 
-def _as_first(column: pl.Series, targets: list[pl.DataType]) -> pl.Series:
+def _as_first(column: pl.Series, targets: list[pl.DataType], form: NumberForm | DateForm | None) -> pl.Series:
     """A column of text in the first type that holds every text exactly; as it is if none does."""
     known = column.dtype.categories if isinstance(column.dtype, pl.Enum) else column.drop_nulls().unique()
     if column.dtype not in (pl.String, pl.Enum) or not len(known):
         return column
-    for target in targets:
-        typed = _typed(known, target)
-        if typed is not None and (texts(typed) == known).all():
+    plain = _plain_texts(known, form)
+    for target in targets if plain is not None else ():
+        assert plain is not None
+        typed = _typed(plain, target)
+        if typed is not None and (texts(typed) == plain).all():
             if isinstance(column.dtype, pl.Enum):
                 return typed.gather(column.to_physical()).alias(column.name)
             return column.replace_strict(known, typed, return_dtype=typed.dtype)
     return column
+
+
+def _plain_texts(known: pl.Series, form: NumberForm | DateForm | None) -> pl.Series | None:
+    """Texts of a form as plain decimals or ISO dates; None if one of them is neither."""
+    if form is None:
+        return known
+    if isinstance(form, NumberForm):
+        plain = known if form.is_plain else pl.Series([form.plain(each) for each in known], dtype=pl.String)
+        return None if plain.null_count() else plain
+    if form.day_format is None:
+        return known
+    found = iso_texts(known, DateForm(form.day_format))
+    if found is None or found.null_count():
+        return None
+    days = found.str.to_date("%Y-%m-%d", strict=False)
+    same = not days.null_count() and form.write(days.to_physical().to_list()) == known.to_list()
+    return found if same else None
 
 
 def _typed(known: pl.Series, target: pl.DataType) -> pl.Series | None:

@@ -23,7 +23,8 @@ from tclose.schema.schema import Schema
 from tclose.table.column_names import check_names, listed
 from tclose.table.formats.file_formats import is_delimited
 from tclose.table.source import Source, read
-from tclose.table.table_location import file_of
+from tclose.table.table_location import file_of, text_file_of
+from tclose.table.text_layout import reading_of_release
 
 ESCAPED, AS_THEY_ARE = "escaped", "as they are"  # what a certificate says under `formulas`
 NUMBER = r"^[+-]([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
@@ -156,7 +157,7 @@ def _by_value(column: pl.Series, change: Callable[[pl.Series], pl.Series]) -> pl
 def read_released(
     df: Any,
     schema: Schema,
-    encoding: str = "utf-8",
+    encoding: str | None = "utf-8",
     *,
     certificate: Certificate | Mapping[str, Any] | Path | str | None = None,
     escaped: bool | None = None,
@@ -167,13 +168,17 @@ def read_released(
     ----------
     df
         The released table: a dataframe, or a path.
-    schema, encoding
+    schema
         How a CSV file is read.
+    encoding
+        Of a release, which is UTF-8; None if it may also be that of the schema, as another tool may write it.
     certificate
         Says whether formulas are escaped; if None, the one beside the file.
     escaped
         Whether they are; None to ask the certificate.
     """
+    if encoding is None:
+        encoding = reading_of_release(text_file_of(df), schema.encoding, True, ())[0]
     source = read(df, schema.delimiter, encoding)
     if escaped is None:
         escaped = says_escaped(certificate, file_of(df))

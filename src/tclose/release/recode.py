@@ -10,10 +10,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import TableError
-from tclose.release.column_types import as_before, as_released
+from tclose.release.column_types import as_before, as_released, by_values
 from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.decimals import text
 from tclose.schema.schema import Schema
+from tclose.schema.written_forms import DateForm, NumberForm
 from tclose.table.axes import Axis, SpanAxis, TreeAxis
 from tclose.table.coded import FEW, CodedColumn, as_enum
 from tclose.table.encode import EncodedTable, Spans
@@ -66,17 +67,18 @@ def recode(
         if role == "quasi":
             places = by_column[name]
             axes, covers = [table.axes[p] for p in places], [spans[p] for p in places]
-            of_classes = _publish(quasi[name], axes, covers, partition, table.places[places[0]], texts)
+            form = table.axes[places[0]].form
+            of_classes = _publish(quasi[name], axes, covers, partition, table.places[places[0]], texts, form)
             if not texts:
                 is_shown = _is_shown(quasi[name], axes, covers, of_classes)
                 before = columns[name].values.dtype if is_shown else None
-                of_classes = [_retyped(column, before, quasi[name].kind, schema) for column in of_classes]
+                of_classes = [_retyped(column, before, quasi[name].kind, schema, form) for column in of_classes]
             released += [column.gather(partition.labels) for column in of_classes]
         elif role == "sensitive":
             values = _as_text(columns[name].values, sensitive[name])
-            released.append(_own(one_spelling(values)).gather(columns[name].codes))
+            released.append(_own(_as_left(one_spelling(values), schema)).gather(columns[name].codes))
         elif role == "keep":
-            released.append(_own(one_spelling(source.column(name).gather(table.rows))))
+            released.append(_own(_as_left(one_spelling(source.column(name).gather(table.rows)), schema)))
     return pl.DataFrame(released)
 
 
@@ -94,17 +96,24 @@ def _is_shown(quasi: Quasi, axes: list[Axis], spans: list[Span], of_classes: lis
     return all(column.equals(of_classes[0], check_names=False) for column in of_classes[1:])
 
 
-def _retyped(column: pl.Series, before: pl.DataType | None, kind: str, schema: Schema) -> pl.Series:
+def _as_left(column: pl.Series, schema: Schema) -> pl.Series:
+    """Numbers in a type that those which are released ask for, where a dropped row may have made it wider."""
+    return by_values(column) if schema.missing == "drop" else column
+
+
+def _retyped(
+    column: pl.Series, before: pl.DataType | None, kind: str, schema: Schema, form: NumberForm | DateForm | None
+) -> pl.Series:
     """The released texts in the type of the original (`before`), or, where that may tell of what is hidden, in theirs.
 
     A dropped row may have made its column one of wider or broken numbers.
     """
     column = as_enum(column)
     if before is None:
-        return as_released(column, kind)
+        return as_released(column, kind, form)
     if schema.missing == "drop" and before.is_numeric():
-        return as_released(column, "numeric")
-    return as_before(column, before, kind)
+        return as_released(column, "numeric", form)
+    return as_before(column, before, kind, form)
 
 
 def _as_text(values: pl.Series, sensitive: Sensitive) -> pl.Series:
@@ -125,7 +134,13 @@ def _own(column: pl.Series) -> pl.Series:
 
 
 def _publish(
-    quasi: Quasi, axes: list[Axis], spans: list[Span], partition: Partition, places: Places, texts: bool
+    quasi: Quasi,
+    axes: list[Axis],
+    spans: list[Span],
+    partition: Partition,
+    places: Places,
+    texts: bool,
+    form: NumberForm | DateForm | None,
 ) -> list[pl.Series]:
     """The released values of one quasi-identifier, one a class."""
     axis, span = axes[0], spans[0]
@@ -139,7 +154,8 @@ def _publish(
             pl.Series(name, end, dtype=pl.String).gather(back) for name, end in zip(quasi.released, ends, strict=True)
         ]
     if isinstance(axis, SpanAxis) and quasi.publish == "mean":
-        return [pl.Series(quasi.column, _means(axis, span, partition, places), dtype=pl.String)]
+        means = [mean and form.relabel(mean) if form else mean for mean in _means(axis, span, partition, places)]
+        return [pl.Series(quasi.column, means, dtype=pl.String)]
     return [_by_class(axis, span, texts).alias(quasi.column)]
 
 

@@ -28,7 +28,7 @@ from tclose.release.earlier import warn_of_earlier
 from tclose.release.file_lock import TargetLocks
 from tclose.release.formulas import AS_THEY_ARE, ESCAPED, check_suffix, escape_frame, note_formulas
 from tclose.release.record import Record
-from tclose.release.writing import check_written, write_frame
+from tclose.release.writing import check_written, in_form, write_frame
 from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema
 from tclose.table.formats.file_formats import is_delimited, suffix_of
@@ -177,7 +177,7 @@ class Release:
         targets = [path, *([] if record is None else [Path(record)]), beside]
         check_targets(targets)
         frame = self._frame if keep_order else self._shuffled
-        frame = frame if is_delimited(suffix) else self._types.with_numbers(frame)
+        frame = in_form(frame, self.schema) if is_delimited(suffix) else self._types.with_numbers(frame)
         if is_delimited(suffix) and not escape_formulas:
             note_formulas(frame)
         with locked(targets, locks), ExitStack() as stack:

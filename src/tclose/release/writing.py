@@ -14,6 +14,7 @@ import polars as pl
 from tclose.errors import TableError, VerificationError
 from tclose.release.formulas import escape_frame, undo_source, unescaped_problems
 from tclose.schema.schema import Schema
+from tclose.schema.written_forms import DateForm, NumberForm
 from tclose.table.coded import as_enum, as_text
 from tclose.table.formats.file_formats import delimiter_of, is_binary, is_delimited
 from tclose.table.reading import texts
@@ -30,6 +31,39 @@ def _csv_options(frame: pl.DataFrame, suffix: str, schema: Schema) -> dict[str, 
     quote_style = "always" if len(frame.columns) == 1 else "necessary"
     separator = delimiter_of(suffix, schema.delimiter)
     return {"separator": separator, "quote_style": quote_style, "decimal_comma": schema.decimal == ","}
+
+
+def in_form(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """A table as text files have it: numbers and days of quasi-identifiers, and formatted dates, in their form.
+
+    Numbers have no trailing zeros, so that a category has one name in every kind of file.
+    """
+    columns: list[pl.Series] = []
+    for quasi in schema.quasi:
+        other = schema.number_form() if quasi.kind == "categorical" else NumberForm()
+        form = schema.written_form(quasi) or other
+        columns += [_formed(frame[name], form) for name in quasi.released]
+    dated = [each for each in schema.sensitive if each.format is not None]
+    columns += [_formed(frame[each.column], DateForm(each.format)) for each in dated]
+    return frame.with_columns(columns)
+
+
+def _formed(column: pl.Series, form: NumberForm | DateForm) -> pl.Series:
+    """A typed column as texts in a form, as an Enum; one that is written so anyway, or is text, as it is."""
+    if column.dtype == pl.Date and isinstance(form, DateForm) and form.day_format is not None:
+        known = column.drop_nulls().unique()
+        labels = form.write(known.to_physical().to_list())
+    elif column.dtype.is_numeric() and isinstance(form, NumberForm) and _is_reformed(column, form):
+        known = column.drop_nulls().unique()
+        labels = [form.write(each) for each in texts(known)]
+    else:
+        return column
+    named = pl.Series(labels, dtype=pl.String)
+    return as_enum(column.replace_strict(known, named, return_dtype=pl.String))
+
+
+def _is_reformed(column: pl.Series, form: NumberForm) -> bool:
+    return not column.dtype.is_integer() or bool(form.thousands)
 
 
 def _in_utc(frame: pl.DataFrame) -> pl.DataFrame:

@@ -15,6 +15,7 @@ from tclose.schema.builders import PERIODS, Builder, Dates, Intervals, Prefixes
 from tclose.schema.cost_matrix import CostMatrix
 from tclose.schema.decimals import BOUNDED, is_bounded
 from tclose.schema.hierarchy import Hierarchy
+from tclose.schema.written_forms import DateForm
 
 Number = Decimal | int | float
 KINDS = ("numeric", "categorical", "date", "text", "digits")
@@ -48,6 +49,8 @@ class Quasi:
         interval, bounds (two columns) or mean.
     format
         How a date is written, if not ISO (as `strptime` has it).
+    grouped
+        Whether its numbers are released with the thousands sign of the schema.
     """
 
     column: str
@@ -59,6 +62,7 @@ class Quasi:
     range: tuple[Any, Any] | None = None
     publish: str = "interval"
     format: str | None = None
+    grouped: bool = False
 
     def __post_init__(self) -> None:
         where = f"[quasi.{self.column}]"
@@ -67,10 +71,11 @@ class Quasi:
         for key in ("step", "bottom", "top", "range"):
             if getattr(self, key) is not None and self.kind not in ("numeric", "date"):
                 raise SchemaError(f"{where}: '{key}' is for kind numeric or date, and this is {self.kind}.")
-        if self.format is not None and not isinstance(self.format, str):
-            raise SchemaError(f"{where}: 'format' must be a text such as \"%d.%m.%Y\".")
         if self.format is not None and self.kind != "date":
             raise SchemaError(f"{where}: 'format' is for kind date, and this is {self.kind}.")
+        check_format(self.format, where)
+        if not isinstance(self.grouped, bool) or (self.grouped and self.kind != "numeric"):
+            raise SchemaError(f"{where}: 'grouped' is true or false, and for kind numeric.")
         allowed = {"numeric": PUBLISH, "date": PUBLISH[:2]}.get(self.kind, PUBLISH[:1])
         if self.publish not in allowed:
             raise SchemaError(f"{where}: kind {self.kind} can be published as {' or '.join(allowed)} only.")
@@ -180,6 +185,8 @@ class Sensitive:
         The domain of the distance.
     bins, edges
         Bin first: the guarantee is then on the bins (`bins` of equal frequency, or between `edges`).
+    format
+        How dates or times of an ordered attribute are written, if not ISO (as `strptime` has it).
     """
 
     column: str
@@ -192,13 +199,14 @@ class Sensitive:
     matrix: CostMatrix | None = None
     bins: int | None = None
     edges: tuple[Number, ...] | None = None
+    format: str | None = None
 
     def __post_init__(self) -> None:
         where = f"[sensitive.{self.column}]"
         one_of(self.distance, DISTANCES, where, "distance")
         check_t(self.t, where)
         owners = {"hierarchy": "hierarchical", "matrix": "matrix", "range": "numeric", "order": "ordered"}
-        owners |= {"bins": "ordered", "edges": "ordered"}
+        owners |= {"bins": "ordered", "edges": "ordered", "format": "ordered"}
         for key, owner in owners.items():
             if getattr(self, key) is not None and self.distance != owner:
                 raise SchemaError(f"{where}: '{key}' belongs to distance {owner}, and this is {self.distance}.")
@@ -212,6 +220,9 @@ class Sensitive:
             )
         if sum(given is not None for given in (self.order, self.bins, self.edges)) > 1:
             raise SchemaError(f"{where}: give only one of 'order', 'bins' and 'edges'.")
+        if self.format is not None and (self.order is not None or self.edges is not None):
+            raise SchemaError(f"{where}: 'format' is for dates, and 'order' and 'edges' are for other values.")
+        check_format(self.format, where)
         if self.bins is not None and not (is_whole(self.bins) and self.bins >= 1):
             raise SchemaError(f"{where}: 'bins' must be a whole number from 1 up.")
         if self.order is not None and len(set(self.order)) != len(self.order):
@@ -261,6 +272,16 @@ def check_t(t: Fraction | None, where: str) -> None:
     if t is not None and not 0 <= t <= 1:
         shown = f", and is {float(t):g}" if abs(t) < LARGEST else ""
         raise SchemaError(f"{where}: t must be from 0 to 1{shown}.")
+
+
+def check_format(given: object, where: str) -> None:
+    """Refuse a format of dates that no release could be written in."""
+    if given is None:
+        return
+    if not isinstance(given, str) or "%" not in given:
+        raise SchemaError(f"{where}: 'format' must be a text such as \"%d.%m.%Y\".")
+    if (problem := DateForm(given).problem) is not None:
+        raise SchemaError(f"{where}: 'format' cannot be written: {problem}.")
 
 
 def one_of(given: object, allowed: Sequence[str], where: str, key: str) -> None:

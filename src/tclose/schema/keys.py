@@ -32,6 +32,8 @@ class ColumnKeys(TypedDict, total=False):
     delimiter: str
     encoding: str
     decimal: str
+    thousands: str
+    header: bool
 
 
 class SchemaKeys(ColumnKeys, total=False):

@@ -17,9 +17,11 @@ from typing import Any, Literal, TypeAlias, Union
 import tomli_w
 
 from tclose.errors import SchemaError
+from tclose.schema.builders import Dates, Intervals
 from tclose.schema.columns import Joint, Quasi, Sensitive, is_whole
 from tclose.schema.name_patterns import ROLES, ColumnRules, is_pattern
 from tclose.schema.toml import column_as_dict, parse, read_toml
+from tclose.schema.written_forms import THOUSANDS, DateForm, NumberForm
 
 SchemaLike: TypeAlias = Union["Schema", Mapping[str, Any], str, Path]
 RECODINGS = ("generalize", "suppress")
@@ -58,6 +60,8 @@ class Schema:
     delimiter: str = ","
     encoding: str = "utf-8"
     decimal: str = "."
+    thousands: str = ""
+    header: bool = True
 
     def __post_init__(self) -> None:
         problems = [*self._wrong_keys(), *self._wrong_roles(), *self._wrong_joints()]
@@ -77,6 +81,11 @@ class Schema:
             yield "delimiter must be one plain character, such as ',' or ';'."
         if self.decimal not in (".", ",") or self.decimal == self.delimiter:
             yield "decimal must be '.' or ',', and not the delimiter."
+        if self.thousands and (self.thousands not in THOUSANDS or self.thousands == self.decimal):
+            yield "thousands must be ',', '.', a space or an apostrophe, and not the decimal sign."
+        for quasi in self.quasi if not self.thousands else ():
+            if quasi.grouped:
+                yield f"[quasi.{quasi.column}]: 'grouped' writes the thousands sign, and `thousands` names none."
         try:
             "".encode(self.encoding)
         except (LookupError, ValueError):
@@ -271,6 +280,18 @@ class Schema:
     def without_levels(self) -> tuple[str, ...]:
         """The quasi-identifiers that a method which climbs hierarchies cannot take; a hidden cell needs none."""
         return tuple(q.column for q in self.quasi if not q.has_levels and self.recode != "suppress")
+
+    def number_form(self, quasi: Quasi | None = None) -> NumberForm:
+        """How numbers are released in text: those of a quasi-identifier, or any others."""
+        return NumberForm(self.decimal, self.thousands if quasi is not None and quasi.grouped else "")
+
+    def written_form(self, quasi: Quasi) -> NumberForm | DateForm | None:
+        """How the values of a quasi-identifier are released in text, if it is one of numbers or days."""
+        if quasi.kind == "date" or isinstance(quasi.hierarchy, Dates):
+            return DateForm(quasi.format)
+        if quasi.kind == "numeric" or isinstance(quasi.hierarchy, Intervals):
+            return self.number_form(quasi)
+        return None
 
     @property
     def released_quasi(self) -> tuple[str, ...]:

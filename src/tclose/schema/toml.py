@@ -28,7 +28,8 @@ MOST_NAMED = 20
 LONG_KEY = re.compile(r"""(?<![\w-])(?>(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}""")
 LISTS = ("missing_values", "identifiers", "keep")
 STAND_INS: dict[str, dict[str, Any]] = {"quasi": {"kind": "categorical"}, "sensitive": {"distance": "equal"}}
-TEXTS = ("recode", "missing", "unit", "delimiter", "encoding", "decimal")
+TEXTS = ("recode", "missing", "unit", "delimiter", "encoding", "decimal", "thousands")
+SWITCHES = ("keep_unchecked", "header")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -70,12 +71,11 @@ def parse(keys: Mapping[str, Any], base: Path, known: list[str]) -> tuple[dict[s
         problems.append("k is required: the least number of rows in a class.")
     problems += [f"{key} must be a list of texts." for key in LISTS if not _is_texts(keys.get(key, []))]
     problems += [f"{key} must be a text." for key in TEXTS if not isinstance(keys.get(key, ""), str)]
-    if not isinstance(keys.get("keep_unchecked", False), bool):
-        problems.append("keep_unchecked must be true or false.")
+    problems += [f"{key} must be true or false." for key in SWITCHES if not isinstance(keys.get(key, False), bool)]
     quasi = _columns(keys, "quasi", lambda name, table: _quasi(name, table, base), problems)
     sensitive = _columns(keys, "sensitive", lambda name, table: _sensitive(name, table, base), problems)
     joint = _columns(keys, "joint", _joint, problems)
-    rest = {key: keys[key] for key in (*TEXTS, "keep_unchecked") if isinstance(keys.get(key), str | bool)}
+    rest = {key: keys[key] for key in (*TEXTS, *SWITCHES) if isinstance(keys.get(key), str | bool)}
     rest |= {key: tuple(keys[key]) for key in LISTS if _is_texts(keys.get(key))}
     rest |= {"roles": _roles(keys["roles"], problems)} if "roles" in keys else {}
     return {"k": keys.get("k", 1), "quasi": quasi, "sensitive": sensitive, "joint": joint, **rest}, problems

@@ -129,7 +129,7 @@ def read(batch: Opened, schema: Schema, before: Columns) -> IntakeVerdict:
     fresh: list[Role] = []
     for role in _roles(schema):
         name = role.column
-        column = coded[name] = code(batch.frame[name], schema.missing_values, role.is_measured)
+        column = coded[name] = code(batch.frame[name], schema.missing_values, role.is_measured, schema.decimal)
         why = _why_missing(role, schema) if column.values.null_count() else None
         if why is not None:
             reject(name, why, column.codes == len(column.values) - 1)
@@ -191,7 +191,7 @@ def _build(reader: Reader, column: CodedColumn, role: Role, schema: Schema) -> N
 
 
 def _reader(n_rows: int, schema: Schema) -> Reader:
-    return Reader(Source.of(pl.DataFrame()), np.arange(n_rows), schema.decimal)
+    return Reader.of(Source.of(pl.DataFrame()), np.arange(n_rows), schema)
 
 
 def _wrong_by_themselves(role: Role, column: CodedColumn, new: Flags, schema: Schema) -> Iterator[tuple[str, Flags]]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-from tclose.errors import SchemaError, TableError
+from tclose.errors import InferredSchemaWarning, SchemaError, TableError
 from tclose.schema.keys import check_names
 from tclose.schema.schema import Schema, SchemaLike
 from tclose.table.inference import check_keywords, infer_schema
+from tclose.table.proposing.found_reading import read_and_find
 from tclose.table.source import Source, read
+from tclose.table.table_location import text_file_of
+from tclose.table.text_layout import reading_of_release
 
 
 def take_in(
@@ -32,15 +37,28 @@ def take_in(
         if keys:
             raise SchemaError(f"Give a schema or keywords, not both: {', '.join(keys)}.")
         schema = Schema.of(schema)
-        source = read(df, schema.delimiter, schema.encoding)
+        encoding, header = schema.encoding, schema.header
+        if released and (encoding != "utf-8" or not header):
+            encoding, header = reading_of_release(text_file_of(df), encoding, header, schema.released_quasi)
+        source = read(df, schema.delimiter, encoding, header=header)
         source = source if undo is None else undo(source)
         return schema.resolve(source.names, released=released), source
     if "quasi" not in keys or "k" not in keys:
         raise SchemaError("Give a schema, or at least quasi=[...], sensitive={column: t} and k=...")
     check_keywords(keys)
-    source = read(df, keys.get("delimiter", ","), keys.get("encoding", "utf-8"))
+    source, keys = _read_and_infer(df, keys)
     source = source if undo is None else undo(source)
     return infer_schema(source, keys).resolve(source.names, released=released), source
+
+
+def _read_and_infer(df: Any, keys: Mapping[str, Any]) -> tuple[Source, Mapping[str, Any]]:
+    """A table, and the keywords with how its file is read where they do not say it; what is inferred is said."""
+    if not isinstance(df, str | Path):
+        return read(df), keys
+    found = read_and_find(df, keys)
+    if not {*found.reading} <= {*keys}:
+        warnings.warn(found.told, InferredSchemaWarning, stacklevel=4)
+    return found.source, {**found.reading, **keys}
 
 
 def check_order(df: Any, second: Any, function: str, name: str = "schema") -> None:

@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from tclose.schema.builders import Builder
 from tclose.schema.decimals import text
 from tclose.schema.hierarchy import Hierarchy
+from tclose.schema.written_forms import DateForm, NumberForm
 
 Places = NDArray[np.int32]
 Floats = NDArray[np.float64]
+PLAIN_NUMBERS = NumberForm()
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,8 @@ class SpanAxis:
         Makes the hierarchy whose levels it has; without one there is nothing between value and `*`.
     scale
         The range as a whole number: every end is a multiple of one part in so many.
+    form
+        How its labels are written.
     """
 
     column: str
@@ -65,6 +69,7 @@ class SpanAxis:
     dates: bool = False
     builder: Builder | None = None
     scale: int = 1
+    form: NumberForm | DateForm = PLAIN_NUMBERS
 
     @property
     def size(self) -> int:
@@ -109,10 +114,9 @@ class SpanAxis:
 
     def labels(self, low: Places, high: Places) -> list[str | None]:
         """What is released for each span, None where all is missing."""
-        form = "{}/{}" if self.dates else "[{}, {}]"
 
         def label(first: str, last: str) -> str:
-            return first if first == last else form.format(first, last)
+            return first if first == last else self.form.interval(first, last)
 
         return [
             _if_missing(first, last)
@@ -154,6 +158,8 @@ class TreeAxis:
         Which character of the column it is, for kind digits.
     builder
         Makes another hierarchy of the same leaves, whose levels it has instead of its own.
+    form
+        How its labels are released, where they are numbers or days.
     """
 
     column: str
@@ -163,6 +169,7 @@ class TreeAxis:
     missing: bool
     position: int | None = None
     builder: Builder | None = None
+    form: NumberForm | DateForm | None = None
 
     @property
     def size(self) -> int:
@@ -256,8 +263,9 @@ class TreeAxis:
         nodes = np.zeros(len(low), np.int32)
         inner = high < last
         nodes[inner] = self.cover(low[inner], high[inner])
+        relabel = self.form.relabel if self.form is not None else str
         return [
-            _if_missing(first, final) if final == last else self.hierarchy.labels[node]
+            _if_missing(first, final) if final == last else relabel(self.hierarchy.labels[node])
             for first, final, node in zip(low.tolist(), high.tolist(), nodes.tolist(), strict=True)
         ]
 

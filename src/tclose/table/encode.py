@@ -145,7 +145,7 @@ def encode_rows(
     show_values: bool = False,
 ) -> EncodedTable:
     """Encode what `select_rows` chose."""
-    reader = Reader(source, rows, schema.decimal, show_values)
+    reader = Reader.of(source, rows, schema, show_values)
     axes: list[Axis] = []
     places: list[NDArray[np.int32]] = []
     for quasi in schema.quasi:

@@ -67,8 +67,9 @@ def infer_schema(source: Source, keys: Mapping[str, Any]) -> Schema:
             if key not in table:
                 if name not in source.names:
                     raise TableError(f"The table has no column '{name}'.")
-                guessed = _guessed(source, source.column(name), missing_values, decimal)
+                guessed = _guessed(source, source.column(name), missing_values, decimal, keys.get("thousands", ""))
                 table[key] = chosen(guessed)
+                table |= _date_keys(guessed, table[key])
                 unordered = table[key] == "equal" and guessed.evidence.form == "whole"
                 said.append(
                     f"{name} {table[key]}" + (" (nothing says that its numbers have an order)" if unordered else "")
@@ -83,8 +84,27 @@ def infer_schema(source: Source, keys: Mapping[str, Any]) -> Schema:
     return schema
 
 
-def _guessed(source: Source, column: pl.Series, missing_values: tuple[str, ...], decimal: str = ".") -> Guess:
-    return guess(Evidence.of(source, column, missing_values, decimal))
+def _guessed(
+    source: Source, column: pl.Series, missing_values: tuple[str, ...], decimal: str = ".", thousands: str = ""
+) -> Guess:
+    return guess(Evidence.of(source, column, missing_values, decimal, thousands))
+
+
+def _date_keys(guessed: Guess, chosen: str) -> dict[str, Any]:
+    """The format of dates that are not those of ISO 8601.
+
+    Raises
+    ------
+    TableError
+        There are several, and nothing says which.
+    """
+    formats = guessed.evidence.formats
+    if len(formats) > 1:
+        told = " or ".join(repr(form) for form in formats)
+        raise TableError(
+            f"The dates of column '{guessed.column}' can be read in several ways. Give its format: {told}."
+        )
+    return {"format": formats[0]} if formats and chosen in ("date", "ordered") else {}
 
 
 def _kind(guessed: Guess) -> str:

@@ -17,6 +17,7 @@ from tclose.schema.columns import Quasi
 from tclose.schema.decimals import text
 from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
+from tclose.schema.written_forms import DateForm, NumberForm
 from tclose.table.axes import Axis, SpanAxis, TreeAxis
 from tclose.table.coded import CodedColumn, codes_of
 from tclose.table.reading import Reader, texts
@@ -28,19 +29,30 @@ MOST_POSITIONS = 256  # of kind digits, each of which is an axis; no number for 
 
 def build_axes(reader: Reader, column: CodedColumn, quasi: Quasi, schema: Schema) -> list[tuple[Axis, Places]]:
     """The axes of one quasi-identifier, each with the place of every row."""
-    weight = 1 / len(schema.quasi)
+    weight, form = 1 / len(schema.quasi), schema.written_form(quasi)
     if quasi.kind == "digits":
         return _digits(reader, column, weight)
+    if form is None and column.values.dtype.is_numeric() and quasi.kind == "categorical" and not quasi.hierarchy:
+        form = schema.number_form()  # a category that is a number by its type is called by it
     if schema.recode == "suppress":
-        return [_tree(reader, _plain(reader, column, quasi), None, weight)]
-    if quasi.kind != "categorical":
-        axis, places = _BY_KIND[quasi.kind](reader, column, quasi, weight)
-        builder = None if isinstance(quasi.hierarchy, Hierarchy) else quasi.hierarchy
-        return [(replace(axis, builder=builder), places)]
+        return [_tree(reader, _plain(reader, column, quasi), None, weight, form)]
+    if quasi.kind == "text":
+        axis, places = _text(reader, column, weight)
+        return [(replace(axis, builder=_builder(quasi)), places)]
+    if isinstance(form, DateForm) and quasi.kind == "date":
+        span, places = _date(reader, column, quasi, weight, form)
+        return [(replace(span, builder=_builder(quasi)), places)]
+    if isinstance(form, NumberForm) and quasi.kind == "numeric":
+        span, places = _numeric(reader, column, quasi, weight, form)
+        return [(replace(span, builder=_builder(quasi)), places)]
     if quasi.hierarchy is None or isinstance(quasi.hierarchy, Hierarchy):
-        return [_tree(reader, _as_texts(column, column.values), quasi.hierarchy, weight)]
+        return [_tree(reader, _as_texts(column, column.values), quasi.hierarchy, weight, form)]
     labels = _spelled_for(quasi.hierarchy, reader, column)
-    return [_tree(reader, labels, quasi.hierarchy.build(labels.values.drop_nulls().to_list()), weight)]
+    return [_tree(reader, labels, quasi.hierarchy.build(labels.values.drop_nulls().to_list()), weight, form)]
+
+
+def _builder(quasi: Quasi) -> Builder | None:
+    return None if isinstance(quasi.hierarchy, Hierarchy) else quasi.hierarchy
 
 
 def _plain(reader: Reader, column: CodedColumn, quasi: Quasi) -> CodedColumn:
@@ -63,7 +75,13 @@ def _as_texts(column: CodedColumn, values: pl.Series) -> CodedColumn:
     return column.with_values(texts(values.alias(column.name)))
 
 
-def _tree(reader: Reader, labels: CodedColumn, hierarchy: Hierarchy | None, weight: float) -> tuple[TreeAxis, Places]:
+def _tree(
+    reader: Reader,
+    labels: CodedColumn,
+    hierarchy: Hierarchy | None,
+    weight: float,
+    form: NumberForm | DateForm | None = None,
+) -> tuple[TreeAxis, Places]:
     if hierarchy is None:
         hierarchy = Hierarchy.flat(labels.values.drop_nulls().to_list())
     codes = codes_of(labels.values, pl.Series(hierarchy.leaves, dtype=pl.String))
@@ -78,11 +96,11 @@ def _tree(reader: Reader, labels: CodedColumn, hierarchy: Hierarchy | None, weig
     ranks = np.empty(len(order) + 1, np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)
     ranks[-1] = len(order)  # code -1, missing, is the last place
-    axis = TreeAxis(labels.name, weight, hierarchy, hierarchy.leaf_nodes[order], bool(missing.any()))
+    axis = TreeAxis(labels.name, weight, hierarchy, hierarchy.leaf_nodes[order], bool(missing.any()), form=form)
     return axis, labels.spread(ranks[codes])
 
 
-def _text(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float) -> tuple[Axis, Places]:
+def _text(reader: Reader, column: CodedColumn, weight: float) -> tuple[TreeAxis, Places]:
     labels = _as_texts(column, column.values)
     return _tree(reader, labels, Hierarchy.from_prefixes(labels.values.drop_nulls()), weight)
 
@@ -107,7 +125,9 @@ def _digits(reader: Reader, column: CodedColumn, weight: float) -> list[tuple[Ax
     return axes
 
 
-def _numeric(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float) -> tuple[SpanAxis, Places]:
+def _numeric(
+    reader: Reader, column: CodedColumn, quasi: Quasi, weight: float, form: NumberForm
+) -> tuple[SpanAxis, Places]:
     numbers = reader.numbers(column)
     limits = [quasi.bottom, quasi.top, *(quasi.range or (None, None)), quasi.step]
     known, (bottom, top, low, high, step) = numbers.known.beside(limits)
@@ -115,11 +135,11 @@ def _numeric(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float) -
     _check_range(reader, column, numbers.missing, known.integers, (low, high))
     snapped = (distinct, distinct) if step is None else (distinct // step * step, -(-distinct // step) * step)
     missing = bool(numbers.missing.any())
-    axis = _span_axis(column.name, weight, distinct, snapped, (bottom, top), (low, high), missing, known.places)
+    axis = _span_axis(column.name, weight, distinct, snapped, (bottom, top), (low, high), missing, known.places, form)
     return axis, column.spread(_fill(numbers.missing, inverse, len(distinct)))
 
 
-def _date(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float) -> tuple[SpanAxis, Places]:
+def _date(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float, form: DateForm) -> tuple[SpanAxis, Places]:
     dates = reader.dates(column, quasi.format)
     missing = dates.is_null().to_numpy()
     days = dates.to_physical().fill_null(0).to_numpy().astype(np.int64)
@@ -137,15 +157,9 @@ def _date(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float) -> t
         (limits[2], limits[3]),
         bool(missing.any()),
         None,
+        form,
     )
     return axis, column.spread(_fill(missing, inverse, len(distinct)))
-
-
-_BY_KIND: dict[str, Callable[[Reader, CodedColumn, Quasi, float], tuple[Axis, Places]]] = {
-    "numeric": _numeric,
-    "date": _date,
-    "text": _text,
-}
 
 
 def _span_axis(
@@ -157,6 +171,7 @@ def _span_axis(
     limits: tuple[int | None, int | None],
     missing: bool,
     decimals: int | None,
+    form: NumberForm | DateForm,
 ) -> SpanAxis:
     """Snapped ends, tails and losses; `decimals` None means days.
 
@@ -169,7 +184,7 @@ def _span_axis(
     lows, highs = np.clip(snapped[0], floor, ceiling), np.clip(snapped[1], floor, ceiling)
     least = limits[0] if limits[0] is not None else int(lows.min()) if len(lows) else 0
     most = limits[1] if limits[1] is not None else int(highs.max()) if len(highs) else 0
-    label = _days_text if decimals is None else lambda given: [text(number, decimals) for number in given.tolist()]
+    label = _writer(column, decimals, form)
     low_labels, high_labels = np.array(label(lows), object), np.array(label(highs), object)
     low_ends, high_ends = lows, highs
     if bottom is not None:
@@ -198,7 +213,25 @@ def _span_axis(
         missing,
         decimals is None,
         scale=int(scale),
+        form=form,
     )
+
+
+def _writer(column: str, decimals: int | None, form: NumberForm | DateForm) -> Callable[[NDArray[Any]], list[str]]:
+    """Writes numbers over 10^`decimals`, or days, as they are released."""
+    if isinstance(form, NumberForm):
+        return lambda given: [form.write(text(number, decimals or 0)) for number in given.tolist()]
+
+    def write(days: NDArray[Any]) -> list[str]:
+        try:
+            return form.write(days.tolist())
+        except ValueError:
+            raise TableError(
+                f"Column '{column}': its format has years of two digits, which stand for 1969 to 2068, and `step`, "
+                "`bottom`, `top` or `range` lead beyond. Choose others, or write years with four digits."
+            ) from None
+
+    return write
 
 
 def _check_range(
@@ -225,10 +258,6 @@ def _day(given: Any) -> int:
     if not isinstance(given, date):
         raise TableError("A limit of a date must be a date.")
     return (given - date(1970, 1, 1)).days
-
-
-def _days_text(days: Integers) -> list[str]:
-    return [str(day) for day in days.astype("datetime64[D]")]
 
 
 def _snap_days(days: Integers, step: Any) -> tuple[Integers, Integers]:

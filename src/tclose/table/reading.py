@@ -5,6 +5,7 @@ Errors name lines, but no value.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -17,8 +18,11 @@ from tclose.errors import TableError, ValuesError
 from tclose.schema.builders import plain
 from tclose.schema.decimals import SHORT, Decimals, TooManyDigits
 from tclose.schema.guarding import guarded
+from tclose.schema.schema import Schema
+from tclose.schema.written_forms import DateForm
 from tclose.table.coded import CodedColumn
 from tclose.table.source import Source
+from tclose.table.times import iso_texts, rank_times
 
 MOST_DIGITS = 15  # what every float holds
 TIMESTAMP = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s?(Z|z|[+-]\d\d(:?\d\d)?)?$"  # ISO 8601
@@ -61,12 +65,20 @@ class Reader:
         The decimal mark of numbers in text.
     show_values
         Let errors quote the values they are about.
+    thousands
+        The sign between groups of three digits of numbers in text; empty if there is none.
     """
 
     source: Source
     rows: NDArray[np.int64]
     decimal: str = "."
     show_values: bool = False
+    thousands: str = ""
+
+    @classmethod
+    def of(cls, source: Source, rows: NDArray[np.int64], schema: Schema, show_values: bool = False) -> Reader:
+        """The reader of a table by its schema."""
+        return cls(source, rows, schema.decimal, show_values, schema.thousands)
 
     def refuse(self, column: CodedColumn, bad: NDArray[np.bool_], what: str, fix: str) -> ValuesError:
         """An error about some values of a column: counts and lines, the values only on request."""
@@ -84,7 +96,7 @@ class Reader:
         """The values as exact numbers: a text as it is written, a float as the shortest decimal that reads as it."""
         given = column.values
         if given.dtype in (pl.String, pl.Null):
-            written = self._written(given)
+            written = self.plain_texts(given)
             floats = written.cast(pl.Float64, strict=False)
             self._check_numbers(column, (floats.is_null() & given.is_not_null()).to_numpy(), floats)
             # Up to 15 digits a double tells apart; with an exponent it may be none, or no longer all of them.
@@ -105,9 +117,15 @@ class Reader:
             raise TableError(f"Column '{column.name}' is of type {type_name(given)}, not numbers. Change its kind.")
         return Numbers(exact, given.is_null().to_numpy())
 
-    def _written(self, given: pl.Series) -> pl.Series:
-        """Texts as Python writes numbers."""
+    def plain_texts(self, given: pl.Series) -> pl.Series:
+        """Texts as Python writes numbers; empty where the signs between their digits are not those of numbers."""
         written = given.cast(pl.String).str.strip_chars()
+        if self.thousands:
+            sign, mark = re.escape(self.thousands), re.escape(self.decimal)
+            grouped = rf"^[+-]?[1-9][0-9]{{0,2}}(?:{sign}[0-9]{{3}})+(?:{mark}[0-9]*)?$".replace(r"\ ", " ")
+            has_sign = written.str.contains(self.thousands, literal=True)
+            written = written.set((has_sign & ~written.str.contains(grouped)).fill_null(False), "")
+            written = written.str.replace_all(self.thousands, "", literal=True)
         if self.decimal != ",":
             return written
         # A point would be read as a decimal mark, and is none.
@@ -141,24 +159,57 @@ class Reader:
         if given.dtype not in (pl.String, pl.Null):
             raise TableError(f"Column '{column.name}' is of type {type_name(given)}, not dates. Change its kind.")
         written = given.cast(pl.String).str.strip_chars()
-        if form is None:  # a time of day is cut off, here as in typed columns: the day is the one written
+        known = None if form is None else iso_texts(written, DateForm(form))
+        written = written if known is None else known
+        if form is None or known is not None:  # a time of day is cut off: the day is the one written
             written = written.str.slice(0, 10).zip_with(written.str.contains(TIMESTAMP).fill_null(False), written)
         dates = guarded(
             f"Column '{column.name}': the `format` of its dates is not usable",
-            lambda: written.str.to_date(form or "%Y-%m-%d", strict=False),
+            lambda: written.str.to_date("%Y-%m-%d" if known is not None else form or "%Y-%m-%d", strict=False),
         )
         bad = (dates.is_null() & given.is_not_null()).to_numpy()
         if bad.any():
-            fix = "Write them as 2021-03-31, or set `format` in the schema."
-            raise self.refuse(column, bad, "are not dates", fix)
+            raise self._not_dates(column, bad, form)
         return dates
 
+    def _not_dates(self, column: CodedColumn, bad: NDArray[np.bool_], form: str | None) -> ValuesError:
+        fix = "Write them as 2021-03-31, or set `format` in the schema."
+        if form is not None:
+            fix = f'The schema says `format = "{form}"`: change that, or fix them.'
+        return self.refuse(column, bad, "are not dates", fix)
 
-def code(column: pl.Series, missing_values: tuple[str, ...], numeric: bool) -> CodedColumn:
+    def time_ranks(self, column: CodedColumn, form: str) -> pl.Series | None:
+        """The rank of each date or time in a format, null where missing; None if the column is of another type.
+
+        Raises
+        ------
+        TableError
+            Their texts are not in the format.
+        """
+        given = column.values
+        if given.dtype != pl.String:
+            return rank_times(given)
+        known = iso_texts(given, DateForm(form))
+        if known is None:
+            raise TableError(
+                f"Column '{column.name}': `format` may hold %Y %y %m %d %b %B %H %I %p %M %S %f and %z. Write it so."
+            )
+        ranks = rank_times(known)
+        if ranks is None or ranks.null_count() > given.null_count():
+            bad = self._dates_by_one(known).is_null() & given.is_not_null()
+            bad = bad if bad.any() else given.is_not_null()
+            raise self._not_dates(column, bad.to_numpy(), form)
+        return ranks
+
+    def _dates_by_one(self, texts: pl.Series) -> pl.Series:
+        return texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+
+
+def code(column: pl.Series, missing_values: tuple[str, ...], numeric: bool, decimal: str = ".") -> CodedColumn:
     """The column, coded, with all that counts as missing set to null."""
     check_type(column)
     coded = CodedColumn.of(column)
-    return coded.with_values(clean(coded.values, missing_values, numeric))
+    return coded.with_values(clean(coded.values, missing_values, numeric, decimal))
 
 
 def texts(values: pl.Series) -> pl.Series:
@@ -253,8 +304,16 @@ def one_spelling(column: pl.Series) -> pl.Series:
     return column
 
 
-def clean(column: pl.Series, missing_values: tuple[str, ...], numeric: bool) -> pl.Series:
-    """The column with all that counts as missing set to null, and categories as plain text."""
+def clean(column: pl.Series, missing_values: tuple[str, ...], numeric: bool, decimal: str = ".") -> pl.Series:
+    """The column with all that counts as missing set to null, and categories as plain text.
+
+    Numbers in text have this decimal sign, and spellings of missing this one or a point.
+
+    Examples
+    --------
+    >>> clean(pl.Series(["-9,0", "5"]), ("-9",), True, ",").to_list()
+    [None, '5']
+    """
     if column.dtype in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
     if column.dtype == pl.String:
@@ -262,7 +321,12 @@ def clean(column: pl.Series, missing_values: tuple[str, ...], numeric: bool) -> 
         if numeric:
             written = column.str.strip_chars()
             missing |= written.str.to_lowercase().is_in(["", "nan", "-nan", "+nan"])
-            missing |= _is_spelled(written.cast(pl.Float64, strict=False), written, missing_values)
+            spelled = missing_values
+            if decimal == ",":
+                spelled = (*spelled, *(each.replace(",", ".") for each in spelled if "." not in each))
+                written = written.set(written.str.contains(".", literal=True).fill_null(False), "")
+                written = written.str.replace(",", ".", literal=True)
+            missing |= _is_spelled(written.cast(pl.Float64, strict=False), written, spelled)
         return column.set(missing, None)
     column = one_spelling(column)
     if column.dtype.is_numeric():

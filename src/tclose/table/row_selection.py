@@ -45,7 +45,9 @@ def select_rows(source: Source, schema: Schema) -> tuple[dict[str, CodedColumn],
         raise TableError("The table has no rows.")
     measured = {quasi.column: quasi.is_measured for quasi in schema.quasi}
     measured |= {sensitive.column: sensitive.is_measured for sensitive in schema.sensitive}
-    columns = source.each(measured, lambda column: code(column, schema.missing_values, measured[column.name]))
+    columns = source.each(
+        measured, lambda column: code(column, schema.missing_values, measured[column.name], schema.decimal)
+    )
     source.each(schema.keep, check_type)
     missing = {
         name: column.codes == len(column.values) - 1 for name, column in columns.items() if column.values.null_count()

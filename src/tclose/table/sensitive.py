@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tclose.distances import Equal, Form, Hierarchical, Line, Ordered, Transport, Tree
 from tclose.errors import TableError
 from tclose.schema.columns import Sensitive
+from tclose.schema.written_forms import DateForm
 from tclose.table.coded import CodedColumn, codes_of
 from tclose.table.reading import Reader, texts
 from tclose.table.times import rank_times
@@ -92,7 +93,9 @@ def _keys(
 ) -> tuple[NDArray[Any], NDArray[np.bool_], list[int] | None]:
     """Integers in the order of the values that are not missing; which those are; and the edges among them."""
     if sensitive.distance == "ordered" and sensitive.edges is None:
-        ranks = rank_times(column.values)
+        form = sensitive.format
+        _check_format(column, form)
+        ranks = rank_times(column.values) if form is None else reader.time_ranks(column, form)
         if ranks is not None:
             present = ranks.is_not_null()
             return ranks.drop_nulls().to_numpy().astype(np.int64), present.to_numpy(), None
@@ -105,6 +108,17 @@ def _keys(
     known, edges = numbers.known.beside(sensitive.edges or ())
     told = None if sensitive.edges is None else [edge for edge in edges if edge is not None]
     return known.integers, ~numbers.missing, told
+
+
+def _check_format(column: CodedColumn, form: str | None) -> None:
+    """Refuse a format for a type that is not written in it."""
+    kind = column.values.dtype
+    if form is None or kind in (pl.String, pl.Null):
+        return
+    if kind != pl.Date or DateForm(form).day_format != DateForm(form).long_format:
+        raise TableError(
+            f"Column '{column.name}' is of type {kind.base_type().__name__}, and its `format` is for text. Take it out."
+        )
 
 
 def _numeric_form(reader: Reader, column: CodedColumn, sensitive: Sensitive) -> Form:

@@ -22,6 +22,7 @@ from tclose.schema.guarding import guarded
 from tclose.table.column_names import check_names
 from tclose.table.csv_files import read_csv
 from tclose.table.formats.file_formats import FileFormat, delimiter_of
+from tclose.table.large_text import is_large, read_large_csv
 from tclose.table.parquet_files import read_parquet
 from tclose.table.table_location import TableLocation
 
@@ -119,17 +120,25 @@ class Source:
 
 
 def read(
-    table: Any, delimiter: str = ",", encoding: str = "utf-8", *, made_here: bool = False, as_shown: bool = False
+    table: Any,
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+    *,
+    header: bool = True,
+    made_here: bool = False,
+    as_shown: bool = False,
 ) -> Source:
     """Take in a path or another location, a dataframe that narwhals knows, or anything with an Arrow stream.
 
+    `header` says of a text file that its first record names the columns.
     `made_here` says of a path that this process wrote the file just now, so that it need not be tried in another.
     `as_shown` tells empty fields of a CSV without quotes, which become null, from those with them.
     """
     if isinstance(table, Source):
         return table
     if isinstance(table, str | Path | TableLocation):
-        return _read_location(TableLocation.of(table), delimiter, encoding, made_here, as_shown)
+        text = TextReading(delimiter, encoding, header, as_shown)
+        return _read_location(TableLocation.of(table), text, made_here)
     if isinstance(table, pl.LazyFrame):
         lazy = table
         table = guarded("The lazy frame cannot be collected", lambda: pl.DataFrame(lazy.collect()), silent=True)
@@ -287,21 +296,28 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _read_location(location: TableLocation, delimiter: str, encoding: str, made_here: bool, as_shown: bool) -> Source:
+class TextReading(NamedTuple):
+    """How a text file is read: what stands between its fields, its encoding, whether it has a header; see `read`."""
+
+    delimiter: str
+    encoding: str
+    header: bool
+    as_shown: bool
+
+
+def _read_location(location: TableLocation, text: TextReading, made_here: bool) -> Source:
     if location.database is not None:
         return _checked(Source.of(location.hold("frame", partial(_read_database, location))))
     if not location.is_standard_input:
-        return _read_file(location, _existing(Path(location.place)), delimiter, encoding, made_here, as_shown)
-    from tclose.table.formats.standard_input import path_of, spool
-
-    path = path_of(location.hold("file", spool))
-    with _called(path.name, location.name):
-        source = _read_file(location, path, delimiter, encoding, made_here, as_shown)
+        return _read_file(location, _existing(Path(location.place)), text, made_here)
+    path = location.spooled()
+    with called(path.name, location.name):
+        source = _read_file(location, path, text, made_here)
         return replace(source, column=source.frame.get_column)
 
 
 @contextlib.contextmanager
-def _called(name: str, other: str) -> Iterator[None]:
+def called(name: str, other: str) -> Iterator[None]:
     """Let errors about a file, which begin with its name, begin with another one."""
     try:
         yield
@@ -313,20 +329,26 @@ def _called(name: str, other: str) -> Iterator[None]:
     raise TableError(shown + message.removeprefix(before) if message.startswith(before) else message)
 
 
-def _read_file(
-    location: TableLocation, path: Path, delimiter: str, encoding: str, made_here: bool, as_shown: bool
-) -> Source:
+def _read_file(location: TableLocation, path: Path, text: TextReading, made_here: bool) -> Source:
     kind, digest = location.file_format, partial(file_digest, path)
     if kind.name == "parquet":
         names, n_rows, column = read_parquet(path, made_here=made_here)
         return _checked(Source(names, n_rows, lambda name: _plain(column(name)), _as_it_is, digest))
     if kind.has_delimiter:
-        mark = delimiter_of(kind.suffix, delimiter)
-        frame, numbering = read_csv(path, mark, encoding, kind.is_zipped, as_shown)
-        return replace(Source.of(frame), digest=digest, numbering=numbering, is_text=True)
+        return _read_text(path, kind, text)
     frame, numbering = _read_typed(location, kind, path, made_here)
     source = _checked(replace(Source.of(frame), numbering=numbering))
     return source if kind.name == "excel" else replace(source, digest=digest)  # a workbook may hold several tables
+
+
+def _read_text(path: Path, kind: FileFormat, text: TextReading) -> Source:
+    digest, mark = partial(file_digest, path), delimiter_of(kind.suffix, text.delimiter)
+    if is_large(path, kind.is_zipped):
+        large = read_large_csv(path, mark, text.encoding, kind.is_zipped, text.as_shown, text.header)
+        source = Source(large.names, large.n_rows, large.column, _as_it_is, digest)
+        return replace(source, numbering=large.numbering, is_text=True)
+    frame, numbering = read_csv(path, mark, text.encoding, kind.is_zipped, text.as_shown, text.header)
+    return replace(Source.of(frame), digest=digest, numbering=numbering, is_text=True)
 
 
 def _existing(path: Path) -> Path:

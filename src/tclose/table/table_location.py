@@ -142,6 +142,12 @@ class TableLocation:
             self._held[key] = make()
         return self._held[key]
 
+    def spooled(self) -> Path:
+        """Where standard input lies once it is read, which happens once."""
+        from tclose.table.formats.standard_input import path_of, spool
+
+        return path_of(self.hold("file", spool))
+
     @property
     def options(self) -> list[str]:
         """The options of the command line that say the same."""
@@ -172,3 +178,20 @@ def file_of(given: object) -> Path | None:
     if isinstance(given, Path):
         return given
     return Path(given) if isinstance(given, str) and database_of(given) is None else None
+
+
+def text_file_of(given: object) -> tuple[Path, FileFormat] | None:
+    """Where a text file with a delimiter lies, and its format; None of all else. Standard input is put into one.
+
+    Examples
+    --------
+    >>> text_file_of("people.parquet") is None
+    True
+    """
+    if not isinstance(given, str | Path | TableLocation):
+        return None
+    location = TableLocation.of(given)
+    if location.database is not None or not location.file_format.has_delimiter:
+        return None
+    path = location.spooled() if location.is_standard_input else Path(location.place)
+    return (path, location.file_format) if path.is_file() else None

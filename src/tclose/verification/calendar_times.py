@@ -11,12 +11,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.verification.exact_numbers import Scaled, as_integers
+from tclose.verification.written_clocks import is_known, read_clock
 
 DAY = re.compile(r"([+-]\d{5,9}|-?\d{4})-(\d\d?)-(\d\d?)", re.ASCII)
 MOMENT = re.compile(
     DAY.pattern + r"[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,30}))?)?\s?(Z|z|[+-]\d\d(?::?\d\d(?::?\d\d)?)?)?", re.ASCII
 )
-CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
+CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?", re.ASCII)
 EPOCH = date(1970, 1, 1).toordinal()
 UNIT_PLACES = {"ms": 3, "us": 6, "ns": 9}
 SECONDS_A_DAY = 86_400
@@ -110,10 +111,10 @@ def _offset(zone: str | None) -> int | None:
     return (hours * 3600 + minutes * 60 + seconds) * (-1 if zone[0] == "-" else 1)
 
 
-def times_of(values: pl.Series) -> Scaled | None:
+def times_of(values: pl.Series, form: str | None = None) -> Scaled | None:
     """Distinct values as points in time if all are dates, or all timestamps with a zone, or all without; else None.
 
-    Dates are days; timestamps are seconds, those with a zone in UTC.
+    Dates are days; timestamps are seconds, those with a zone in UTC. `form` is the format of texts, if not ISO 8601.
 
     Examples
     --------
@@ -128,6 +129,8 @@ def times_of(values: pl.Series) -> Scaled | None:
     if kind != pl.String or not len(values):
         return None
     texts = values.to_list()
+    if form is not None:
+        return _formatted_times(texts, form)
     if read_day(texts[0]) is not None:
         days = [read_day(text) for text in texts]
         whole = [day for day in days if day is not None]
@@ -135,8 +138,24 @@ def times_of(values: pl.Series) -> Scaled | None:
     return _moments_of(texts)
 
 
+def _formatted_times(texts: Sequence[str], form: str) -> Scaled | None:
+    """Days if the format has no time of day, else seconds since 1970 with as many places as a fraction needs."""
+    found = [read_clock(text, form) for text in texts]
+    known = [each for each in found if each is not None]
+    if len(known) < len(found):
+        return None
+    if not any(directive in form for directive in ("%H", "%I", "%T", "%R")):
+        return Scaled(as_integers([each.day for each in known]), 0)
+    places = max(len(each.digits) for each in known)
+    ticks = [
+        (each.day * SECONDS_A_DAY + each.seconds) * 10**places + int(each.digits.ljust(places, "0") or 0)
+        for each in known
+    ]
+    return Scaled(as_integers(ticks), places)
+
+
 def clocks_of(values: pl.Series) -> Scaled | None:
-    """Distinct values as nanoseconds since midnight if all are times of day; else None.
+    """Distinct values as nanoseconds if all are times of day, or durations of hours and minutes; else None.
 
     Examples
     --------
@@ -148,12 +167,14 @@ def clocks_of(values: pl.Series) -> Scaled | None:
     if values.dtype != pl.String or not len(values):
         return None
     found = [CLOCK.fullmatch(text) for text in values.to_list()]
+    known = [match for match in found if match is not None]
+    if len(known) < len(found) or len({match[3] is None for match in known}) > 1:
+        return None
     ticks = [
-        (int(match[1]) * 3600 + int(match[2]) * 60 + int(match[3])) * 10**9 + int((match[4] or "").ljust(9, "0"))
-        for match in found
-        if match is not None
+        (int(match[1]) * 3600 + int(match[2]) * 60 + int(match[3] or 0)) * 10**9 + int((match[4] or "").ljust(9, "0"))
+        for match in known
     ]
-    return Scaled(as_integers(ticks), 9) if len(ticks) == len(found) else None
+    return Scaled(as_integers(ticks), 9)
 
 
 def _moments_of(texts: Sequence[str]) -> Scaled | None:
@@ -195,6 +216,9 @@ def read_formatted(text: str, form: str | None) -> int | None:
         if day is not None or MOMENT.fullmatch(text.strip()) is None or read_moment(text) is None:
             return day
         return read_day(text.strip()[: re.search("[T ]", text.strip()).start()])  # type: ignore[union-attr]
+    if is_known(form):
+        found = read_clock(text, form)
+        return None if found is None else found.day
     try:
         return datetime.strptime(text.strip(), form).toordinal() - EPOCH
     except ValueError:

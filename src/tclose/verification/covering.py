@@ -18,11 +18,11 @@ from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
 from tclose.verification.calendar_times import EPOCH, calendar_day, days_of
 from tclose.verification.cell_meanings import missing_among, names_of
-from tclose.verification.exact_numbers import Scaled, fraction_of, numbers_of, read_number
-from tclose.verification.released_spans import Span, is_as_declared, read_span, within
+from tclose.verification.exact_numbers import Scaled, fraction_of, numbers_of
+from tclose.verification.released_forms import ReleasedForm
+from tclose.verification.released_spans import PLAIN, Span, is_as_declared, read_span, within
 
 HIDDEN = "*"
-HALF_OPEN = re.compile(r"\[(\S+), (\S+)\)")
 PERIOD = re.compile(r"(\d{4})(?:-Q([1-4])|-(\d\d)(?:-(\d\d))?)?", re.ASCII)
 
 
@@ -40,12 +40,15 @@ class Originals:
         Numbers or days, of kinds that have them; 0 where there is none.
     readable
         Which are values of the kind.
+    typed
+        Whether they are categories that are numbers by their type.
     """
 
     names: list[str]
     missing: NDArray[np.bool_]
     points: Scaled
     readable: NDArray[np.bool_]
+    typed: bool = False
 
 
 def read_originals(values: pl.Series, quasi: Quasi, schema: Schema) -> Originals:
@@ -65,8 +68,9 @@ def read_originals(values: pl.Series, quasi: Quasi, schema: Schema) -> Originals
     elif quasi.kind == "numeric" or isinstance(quasi.hierarchy, Intervals):
         if values.dtype == pl.String:
             values = pl.Series(np.where(missing, "0", values.to_numpy()), dtype=pl.String)
-        points, readable = numbers_of(values, schema.decimal)
-    return Originals(names_of(values), missing, points, readable)
+        points, readable = numbers_of(values, schema.decimal, schema.thousands)
+    typed = quasi.kind == "categorical" and values.dtype.is_numeric()
+    return Originals(names_of(values), missing, points, readable, typed)
 
 
 def limits_of(quasi: Quasi) -> tuple[Fraction | None, Fraction | None]:
@@ -87,17 +91,18 @@ def covered(
     which: NDArray[np.int64],
     quasi: Quasi,
     recode: str,
+    form: ReleasedForm,
 ) -> NDArray[np.bool_]:
     """Whether released value number `at` covers original number `which`, pair by pair; a `*` covers all.
 
     Not for `publish` as bounds or mean. A cell without value has number -1 on either side: only a missing
-    original is released as one.
+    original is released as one. `form` says how released texts write numbers and days.
     """
     hidden = np.array([*(_is_hidden(text, quasi, recode) for text in released), False], bool)
     no_original = np.append(originals.missing, True)[which]
     found: NDArray[np.bool_] = hidden[at] | ((at == -1) & no_original)
     rest = np.flatnonzero(~found & (at >= 0) & ~no_original)
-    found[rest] = _by_kind(released, at[rest], originals, which[rest], quasi, recode)
+    found[rest] = _by_kind(released, at[rest], originals, which[rest], quasi, recode, form)
     return found
 
 
@@ -115,47 +120,52 @@ def _by_kind(
     which: NDArray[np.int64],
     quasi: Quasi,
     recode: str,
+    form: ReleasedForm,
 ) -> NDArray[np.bool_]:
     if quasi.kind in ("numeric", "date"):
-        spans = [declared_span(text, quasi, recode) for text in released]
+        spans = [declared_span(text, quasi, recode, form) for text in released]
         return within(spans, at, originals.points, which) & originals.readable[which]
-    covers = _cover_of(originals, quasi, recode)
+    covers = _cover_of(originals, quasi, recode, form)
     return np.array(
         [covers(released[one], other) for one, other in zip(at.tolist(), which.tolist(), strict=True)], bool
     )
 
 
-def declared_span(text: str, quasi: Quasi, recode: str) -> Span | None:
+def declared_span(text: str, quasi: Quasi, recode: str, form: ReleasedForm) -> Span | None:
     """What a released text covers, if it is one that the schema allows."""
-    span = read_span(text, quasi.kind == "date")
+    span = read_span(text, quasi.kind == "date", form)
     if span is None or not is_as_declared(span, quasi, limits_of(quasi)):
         return None
     return span if recode == "generalize" or span.is_single else None
 
 
-def _cover_of(originals: Originals, quasi: Quasi, recode: str) -> Callable[[str, int], bool]:
+def _cover_of(originals: Originals, quasi: Quasi, recode: str, form: ReleasedForm) -> Callable[[str, int], bool]:
     """The rule of a kind without numbers: takes a released text and the number of an original."""
     names = originals.names
     if quasi.kind == "digits":
         return lambda text, which: covers_digits(text, names[which])
     if recode == "suppress":
-        return lambda text, which: text == names[which] or _same_value(text, originals, which, quasi)
+        return lambda text, which: (
+            _is_name(text, originals, which, form) or _same_value(text, originals, which, quasi, form)
+        )
     if quasi.kind == "text":
         return lambda text, which: covers_prefix(text, names[which])
     if isinstance(quasi.hierarchy, Hierarchy):
         above = labels_above(quasi.hierarchy)
-        return lambda text, which: text in above.get(names[which], ())
+        return lambda text, which: (
+            text in above.get(names[which], ()) or (names[which] in above and _is_name(text, originals, which, form))
+        )
     if isinstance(quasi.hierarchy, Prefixes):
         return lambda text, which: (
             text == names[which] or (text.endswith(HIDDEN) and names[which].startswith(text.rstrip(HIDDEN)))
         )
     if isinstance(quasi.hierarchy, Dates):
-        return lambda text, which: covers_period(text, int(originals.points.integers[which]))
+        return lambda text, which: covers_period(text, int(originals.points.integers[which]), form)
     if isinstance(quasi.hierarchy, Intervals):
         return lambda text, which: (
-            _covers_half_open(text, originals, which) or _same_value(text, originals, which, quasi)
+            _covers_half_open(text, originals, which, form) or _same_value(text, originals, which, quasi, form)
         )
-    return lambda text, which: text == names[which]
+    return lambda text, which: _is_name(text, originals, which, form)
 
 
 def covers_digits(text: str, name: str) -> bool:
@@ -207,7 +217,7 @@ def labels_above(hierarchy: Hierarchy) -> dict[str, set[str]]:
     return found
 
 
-def covers_period(text: str, day: int) -> bool:
+def covers_period(text: str, day: int, form: ReleasedForm = PLAIN) -> bool:
     """Whether a day is in a year, quarter or month, or is that day.
 
     Examples
@@ -215,6 +225,8 @@ def covers_period(text: str, day: int) -> bool:
     >>> [covers_period(text, 40) for text in ("1970", "1970-Q1", "1970-02", "1970-02-10", "1970-03")]
     [True, True, True, True, False]
     """
+    if form.format is not None and form.day(text) is not None:
+        return form.day(text) == day
     match = PERIOD.fullmatch(text)
     if match is None:
         return False
@@ -228,22 +240,36 @@ def _value(originals: Originals, which: int) -> Fraction:
     return Fraction(int(originals.points.integers[which]), 10**originals.points.places)
 
 
-def _same_value(text: str, originals: Originals, which: int, quasi: Quasi) -> bool:
+def _is_name(text: str, originals: Originals, which: int, form: ReleasedForm) -> bool:
+    """Whether a text is what a category is called; one that is a number by its type, with the decimal sign."""
+    name = originals.names[which]
+    return text == (name.replace(".", form.mark) if originals.typed else name)
+
+
+def _same_value(text: str, originals: Originals, which: int, quasi: Quasi, form: ReleasedForm) -> bool:
     """Whether a text writes the number or the day that an original is, of a hierarchy of intervals or of dates."""
     if isinstance(quasi.hierarchy, Dates):
         match = PERIOD.fullmatch(text)
         return match is not None and match[4] is not None and covers_period(text, int(originals.points.integers[which]))
     if not isinstance(quasi.hierarchy, Intervals):
         return False
-    pair = read_number(text)
-    return pair is not None and Fraction(pair[0]) * Fraction(10) ** pair[1] == _value(originals, which)
+    return bool(originals.readable[which]) and form.number(text) == _value(originals, which)
 
 
-def _covers_half_open(text: str, originals: Originals, which: int) -> bool:
+def _covers_half_open(text: str, originals: Originals, which: int, form: ReleasedForm) -> bool:
     """Whether a number is in `[low, high)`."""
-    match = HALF_OPEN.fullmatch(text)
-    ends = [read_number(match[place]) for place in (1, 2)] if match else []
-    if not match or None in ends:
-        return False
-    low, high = (Fraction(pair[0]) * Fraction(10) ** pair[1] for pair in ends if pair is not None)
-    return low <= _value(originals, which) < high
+    ends = half_open(text, form)
+    return ends is not None and ends[0] <= _value(originals, which) < ends[1]
+
+
+def half_open(text: str, form: ReleasedForm) -> tuple[Fraction, Fraction] | None:
+    """The ends of `[low, high)`.
+
+    Examples
+    --------
+    >>> half_open("[2,5; 5)", ReleasedForm(","))
+    (Fraction(5, 2), Fraction(5, 1))
+    """
+    written = form.ends(text, dates=False, closing=")")
+    low, high = (None, None) if written is None else map(form.number, written)
+    return None if low is None or high is None else (low, high)

@@ -93,15 +93,24 @@ def aligned(*several: Scaled) -> list[Scaled]:
     return [each.at(places) for each in several]
 
 
-def read_number(text: str, mark: str = ".") -> tuple[int, int] | None:
+def read_number(text: str, mark: str = ".", thousands: str = "") -> tuple[int, int] | None:
     """The decimal that a text writes, as (integer, exponent of ten); None if it writes none.
+
+    Where there is a thousands sign, it stands between all groups of three digits or between none.
 
     Examples
     --------
     >>> read_number(" -1.50e3 "), read_number("1,5", ","), read_number("1.5", ","), read_number("1_0")
     ((-15, 2), (15, -1), None, None)
+    >>> read_number("1.234,5", ",", "."), read_number("12.34,5", ",", "."), read_number("1.234,5", ",")
+    ((12345, -1), None, None)
     """
     text = text.strip()
+    if thousands and thousands in text:
+        whole = text.partition(mark)[0].lstrip("+-").split(thousands)
+        if len(text) - len(text.lstrip("+-")) > 1 or not _are_groups(whole) or thousands in text.partition(mark)[2]:
+            return None
+        text = text.replace(thousands, "")
     if mark != ".":
         if "." in text:
             return None
@@ -119,7 +128,13 @@ def read_number(text: str, mark: str = ".") -> tuple[int, int] | None:
     return int(match[1] + short), exponent
 
 
-def read_numbers(texts: Sequence[str], mark: str = ".") -> tuple[Scaled, NDArray[np.bool_]]:
+def _are_groups(parts: Sequence[str]) -> bool:
+    """Whether the first has one to three digits and begins with none that is 0, and each other one has three."""
+    digits = all(part.isascii() and part.isdigit() for part in parts)
+    return digits and 1 <= len(parts[0]) <= 3 and parts[0][0] != "0" and all(len(part) == 3 for part in parts[1:])
+
+
+def read_numbers(texts: Sequence[str], mark: str = ".", thousands: str = "") -> tuple[Scaled, NDArray[np.bool_]]:
     """What texts write as decimals, and which of them write one; the others are 0.
 
     Examples
@@ -127,17 +142,17 @@ def read_numbers(texts: Sequence[str], mark: str = ".") -> tuple[Scaled, NDArray
     >>> read_numbers(["1.5", "2", "x"])
     (Scaled(integers=array([15, 20,  0]), places=1), array([ True,  True, False]))
     """
-    found = [read_number(text, mark) for text in texts]
+    found = [read_number(text, mark, thousands) for text in texts]
     places = max((-pair[1] for pair in found if pair), default=0)
     places = max(places, 0)
     integers = [pair[0] * 10 ** (pair[1] + places) if pair else 0 for pair in found]
     return Scaled(as_integers(integers), places), np.array([pair is not None for pair in found], bool)
 
 
-def read_number_series(texts: pl.Series, mark: str = ".") -> tuple[Scaled, NDArray[np.bool_]]:
+def read_number_series(texts: pl.Series, mark: str = ".", thousands: str = "") -> tuple[Scaled, NDArray[np.bool_]]:
     """The same for a series of many texts: by columns where all are plain and short, else one by one."""
-    if len(texts) < 1000:
-        return read_numbers(texts.to_list(), mark)
+    if len(texts) < 1000 or (thousands and texts.str.contains(thousands, literal=True).any()):
+        return read_numbers(texts.to_list(), mark, thousands)
     pattern = r"^\s*([+-]?)0*([0-9]*)(?:" + re.escape(mark) + r"([0-9]*?)0*)?\s*$"
     parts = texts.str.extract_groups(pattern)
     sign, whole, rest = (parts.struct[place] for place in range(3))
@@ -146,7 +161,7 @@ def read_number_series(texts: pl.Series, mark: str = ".") -> tuple[Scaled, NDArr
     written = whole.is_not_null() & texts.str.contains("[0-9]")
     longest = _longest(whole)
     if not written.all() or longest + places > 18:
-        return read_numbers(texts.to_list(), mark)
+        return read_numbers(texts.to_list(), mark, thousands)
     digits = ("0" + whole + rest.str.pad_end(places, "0")).cast(pl.Int64).to_numpy()
     return Scaled(np.where((sign == "-").to_numpy(), -digits, digits), places), np.ones(len(texts), bool)
 
@@ -156,7 +171,7 @@ def _longest(texts: pl.Series) -> int:
     return int(lengths.max(initial=0))
 
 
-def numbers_of(values: pl.Series, mark: str = ".") -> tuple[Scaled, NDArray[np.bool_]]:
+def numbers_of(values: pl.Series, mark: str = ".", thousands: str = "") -> tuple[Scaled, NDArray[np.bool_]]:
     """The exact decimals of distinct values without nulls, and which of them are numbers.
 
     Times and truth values are not. A float is the shortest decimal that reads as it.
@@ -168,7 +183,7 @@ def numbers_of(values: pl.Series, mark: str = ".") -> tuple[Scaled, NDArray[np.b
     """
     kind = values.dtype
     if kind == pl.String:
-        return read_number_series(values, mark)
+        return read_number_series(values, mark, thousands)
     if kind.is_float():
         return _numbers_of_floats(values)
     if isinstance(kind, pl.Decimal):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.schema.columns import Quasi
 from tclose.verification.covering import HIDDEN, Originals, limits_of
 from tclose.verification.distinct_values import Factored
-from tclose.verification.exact_numbers import Integers, Scaled, aligned, read_number, read_numbers, scaled_fractions
+from tclose.verification.exact_numbers import Integers, Scaled, aligned, read_numbers, scaled_fractions
 from tclose.verification.released_classes import Grouping
+from tclose.verification.released_forms import ReleasedForm
 
 EXTRA_PLACES = 2
 
@@ -21,6 +24,7 @@ def wrong_means(
     names: list[str],
     values: Factored,
     originals: Originals,
+    form: ReleasedForm,
 ) -> NDArray[np.int64]:
     """The rows whose released mean is not that of the originals of their class, or that should have none.
 
@@ -38,7 +42,7 @@ def wrong_means(
         mean_of = np.zeros(len(groups.sizes), np.int64)
         mean_of[labels] = released.codes[rows]
         numbers, numbers_at = _clamped(originals, quasi), values.codes[rows]
-        off = _are_off(names, mean_of, numbers, numbers_at, labels)
+        off = _are_off(names, mean_of, numbers, numbers_at, labels, form)
         wrong[rows] |= off[labels]
     return np.flatnonzero(wrong)
 
@@ -77,6 +81,7 @@ def _are_off(
     numbers: Scaled,
     numbers_at: NDArray[np.int32],
     labels: NDArray[np.int64],
+    form: ReleasedForm,
 ) -> NDArray[np.bool_]:
     """For each class, whether |sum / count - mean| is above half a unit of the last published place.
 
@@ -86,7 +91,7 @@ def _are_off(
     """
     own = np.zeros(len(mean_of), np.int64)
     np.maximum.at(own, labels, own_places(numbers)[numbers_at])
-    means, known = read_numbers(names)
+    means, known = read_numbers(names, form.mark, form.thousands)
     numbers, means = aligned(numbers, means)
     behind = own + EXTRA_PLACES - numbers.places  # places of the unit beyond those of the integers
     most = int(abs(behind).max(initial=0))
@@ -99,15 +104,16 @@ def _are_off(
     np.add.at(sums, labels, numbers.integers.astype(kind)[numbers_at])
     counts = np.bincount(labels, minlength=len(mean_of)).astype(kind)
     shown = means.integers.astype(kind)[mean_of]
-    doubles = np.array([_is_double(name) for name in names], bool)[mean_of]
+    doubles = np.array([_is_double(name, form) for name in names], bool)[mean_of]
     rounding = finer * 2 * (abs(shown) * counts // 2**52) * doubles
     beyond = finer * 2 * abs(sums - shown * counts)
     return np.asarray(beyond > coarser * counts + rounding, bool) | ~known[mean_of]
 
 
-def _is_double(name: str) -> bool:
+def _is_double(name: str, form: ReleasedForm) -> bool:
     """Whether a text is what a double prints as, and so may stand for a mean that no double holds."""
+    number = form.number(name)
     try:
-        return read_number(repr(float(name))) == read_number(name)
+        return number is not None and Fraction(repr(float(number))) == number
     except (ValueError, OverflowError):
         return False

@@ -33,8 +33,9 @@ from tclose.schema.schema import Schema
 from tclose.table.source import Source
 from tclose.verification.calendar_times import EPOCH
 from tclose.verification.cell_meanings import names_of
-from tclose.verification.covering import HALF_OPEN, HIDDEN, PERIOD, limits_of
-from tclose.verification.exact_numbers import fraction_of, read_number
+from tclose.verification.covering import HIDDEN, PERIOD, half_open, limits_of
+from tclose.verification.exact_numbers import fraction_of
+from tclose.verification.released_forms import ReleasedForm
 from tclose.verification.released_spans import Span, read_span
 from tclose.verification.sensitive_domains import factored_column
 from tclose.verification.truth import count_pairs
@@ -116,9 +117,9 @@ def _of_column(source: Source, quasi: Quasi, schema: Schema) -> ColumnLoss | Non
         return _of_bounds(source, quasi, schema)
     found = factored_column(source.column(quasi.column))
     counts = found.counts_with_null.tolist()
-    names = names_of(found.values)
-    shares = [NOTHING, *_shares_of(names, quasi, schema)]
-    tails = [False, *(_is_tail(_span(name, quasi, schema)) for name in names)] if quasi.kind in SPANNED else []
+    names, form = names_of(found.values), ReleasedForm.of(found.values, quasi, schema)
+    shares = [NOTHING, *_shares_of(names, quasi, schema, form)]
+    tails = [False, *(_is_tail(_span(name, quasi, form)) for name in names)] if quasi.kind in SPANNED else []
     by_position = quasi.kind == "digits"
     stars = [0, *(name.count(HIDDEN) if by_position else int(name == HIDDEN) for name in names)]
     return _summed(shares, counts, [many * count for many, count in zip(stars, counts, strict=True)], tails, quasi)
@@ -150,7 +151,7 @@ def _summed(
     return ColumnLoss(total / rows if rows else Fraction(0), (*degrees,), sum(stars))  # type: ignore[arg-type]
 
 
-def _shares_of(names: list[str], quasi: Quasi, schema: Schema) -> list[Share | None]:
+def _shares_of(names: list[str], quasi: Quasi, schema: Schema, form: ReleasedForm) -> list[Share | None]:
     """What each distinct released text loses; None where it is nothing that a release says."""
     if quasi.kind == "digits":
         return [(name.count(HIDDEN), len(name)) for name in names]
@@ -159,19 +160,14 @@ def _shares_of(names: list[str], quasi: Quasi, schema: Schema) -> list[Share | N
     if quasi.kind == "text":
         return [(len(name) - len(name.rstrip(HIDDEN)), len(name)) for name in names]
     if quasi.kind in SPANNED:
-        return _widths([_span(name, quasi, schema) for name in names], quasi)
-    share_of = _in_tree(quasi.hierarchy, schema.decimal)
+        return _widths([_span(name, quasi, form) for name in names], quasi)
+    share_of = _in_tree(quasi.hierarchy, form)
     return [ALL if name == HIDDEN else share_of(name) for name in names]
 
 
-def _span(name: str, quasi: Quasi, schema: Schema) -> Span | str | None:
+def _span(name: str, quasi: Quasi, form: ReleasedForm) -> Span | str | None:
     """What a text covers; a star as it is."""
-    if name == HIDDEN:
-        return name
-    span = read_span(name, quasi.kind == "date")
-    if span is None and quasi.kind == "numeric" and schema.decimal != ".":  # a number that a text file holds
-        return read_span(name.replace(schema.decimal, "."), dates=False)
-    return span
+    return name if name == HIDDEN else read_span(name, quasi.kind == "date", form)
 
 
 def _widths(spans: Sequence[Span | str | None], quasi: Quasi) -> list[Share | None]:
@@ -208,7 +204,11 @@ def _of_bounds(source: Source, quasi: Quasi, schema: Schema) -> ColumnLoss:
     low, high = (factored_column(source.column(name)) for name in quasi.released)
     at, which, counted = count_pairs(low, high)
     counts, missing = counted.tolist(), ((at == -1) & (which == -1)).tolist()
-    ends = [[*(_end(name, quasi, schema) for name in names_of(each.values)), None] for each in (low, high)]
+    forms = [ReleasedForm.of(each.values, quasi, schema) for each in (low, high)]
+    ends = [
+        [*(_end(name, quasi, form) for name in names_of(each.values)), None]
+        for each, form in zip((low, high), forms, strict=True)
+    ]
     pairs = zip(at.tolist(), which.tolist(), strict=True)
     spans = [_between(ends[0][one], ends[1][other], quasi) for one, other in pairs]
     shares = [NOTHING if gone else share for share, gone in zip(_widths(spans, quasi), missing, strict=True)]
@@ -217,9 +217,9 @@ def _of_bounds(source: Source, quasi: Quasi, schema: Schema) -> ColumnLoss:
     return _summed(shares, counts, stars, tails, quasi)
 
 
-def _end(name: str, quasi: Quasi, schema: Schema) -> Fraction | str:
+def _end(name: str, quasi: Quasi, form: ReleasedForm) -> Fraction | str:
     """A bound as a number; a star as it is, and empty text for what is neither."""
-    span = _span(name, quasi, schema)
+    span = _span(name, quasi, form)
     if isinstance(span, str):
         return span
     return span.low if span is not None and span.is_single and span.low is not None else ""
@@ -237,15 +237,28 @@ def _between(low: Fraction | str | None, high: Fraction | str | None, quasi: Qua
     return Span(low, high, bottom if low is None else None, top if high is None else None)
 
 
-def _in_tree(hierarchy: Hierarchy | Builder | None, mark: str) -> Callable[[str], Share | None]:
+def _in_tree(hierarchy: Hierarchy | Builder | None, form: ReleasedForm) -> Callable[[str], Share | None]:
     """What a label loses; a column without hierarchy has its values alone."""
     if isinstance(hierarchy, Hierarchy):
-        return _leaf_shares(hierarchy).get
+        return _label_share(hierarchy, form)
     if isinstance(hierarchy, Prefixes):
         return _prefix_level(hierarchy)
     if isinstance(hierarchy, Dates):
-        return _period_level(hierarchy)
-    return _interval_level(hierarchy, mark) if isinstance(hierarchy, Intervals) else lambda _name: NOTHING
+        return _period_level(hierarchy, form)
+    return _interval_level(hierarchy, form) if isinstance(hierarchy, Intervals) else lambda _name: NOTHING
+
+
+def _label_share(hierarchy: Hierarchy, form: ReleasedForm) -> Callable[[str], Share | None]:
+    """What a label loses; a leaf that is a number may be written with the decimal sign of the schema."""
+    shares = _leaf_shares(hierarchy)
+
+    def share(name: str) -> Share | None:
+        found = shares.get(name)
+        if found is None and form.mark != "." and form.number(name) is not None:
+            return shares.get(name.replace(form.mark, "."))
+        return found
+
+    return share
 
 
 def _leaf_shares(hierarchy: Hierarchy) -> dict[str, Share | None]:
@@ -267,8 +280,10 @@ def _prefix_level(builder: Prefixes) -> Callable[[str], Share | None]:
     return level
 
 
-def _period_level(builder: Dates) -> Callable[[str], Share | None]:
+def _period_level(builder: Dates, form: ReleasedForm) -> Callable[[str], Share | None]:
     def level(name: str) -> Share | None:
+        if form.format is not None and form.day(name) is not None:
+            return NOTHING
         match = PERIOD.fullmatch(name)
         if match is None:
             return None
@@ -280,17 +295,14 @@ def _period_level(builder: Dates) -> Callable[[str], Share | None]:
     return level
 
 
-def _interval_level(builder: Intervals, mark: str) -> Callable[[str], Share | None]:
+def _interval_level(builder: Intervals, form: ReleasedForm) -> Callable[[str], Share | None]:
     widths = [fraction_of(width) for width in builder.widths]
 
     def level(name: str) -> Share | None:
-        match = HALF_OPEN.fullmatch(name)
-        if match is None:
-            return None if read_number(name) is None and read_number(name, mark) is None else NOTHING
-        ends = [read_number(match[place]) for place in (1, 2)]
-        low, high = (None if end is None else Fraction(end[0]) * Fraction(10) ** end[1] for end in ends)
-        if low is None or high is None or high - low not in widths:
-            return None
-        return widths.index(high - low) + 1, len(widths) + 1
+        ends = half_open(name, form)
+        if ends is None:
+            return None if form.number(name) is None else NOTHING
+        width = ends[1] - ends[0]
+        return (widths.index(width) + 1, len(widths) + 1) if width in widths else None
 
     return level

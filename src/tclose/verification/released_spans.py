@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -12,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.schema.columns import Quasi
-from tclose.verification.calendar_times import period_ends, read_day
-from tclose.verification.exact_numbers import Integers, Scaled, aligned, fraction_of, read_number, scaled_fractions
+from tclose.verification.calendar_times import period_ends
+from tclose.verification.exact_numbers import Integers, Scaled, aligned, fraction_of, scaled_fractions
+from tclose.verification.released_forms import ReleasedForm
 
-PAIR = re.compile(r"\[([^\[\],]+), ([^\[\],]+)\]")
+PLAIN = ReleasedForm()
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Span:
         return self.low is not None and self.low == self.high
 
 
-def read_span(text: str, dates: bool) -> Span | None:
-    """What a released text says; None if it is not of the form of an interval.
+def read_span(text: str, dates: bool, form: ReleasedForm = PLAIN) -> Span | None:
+    """What a released text says; None if it is neither a value nor an interval in this form.
 
     Examples
     --------
@@ -53,12 +53,13 @@ def read_span(text: str, dates: bool) -> Span | None:
     Span(low=None, high=Fraction(40, 1), below=Fraction(18, 1), above=None, strict=False)
     >>> read_span("1970-01-02/>1970-01-05", dates=True)
     Span(low=Fraction(1, 1), high=None, below=None, above=Fraction(4, 1), strict=False)
+    >>> read_span("[1,5; 2]", False, ReleasedForm(",")) == Span(Fraction(3, 2), Fraction(2))
+    True
     """
-    read = _day if dates else _number
-    if dates and text.count("/") == 1:
-        first, last = text.split("/")
-    elif not dates and (match := PAIR.fullmatch(text)):
-        first, last = match[1], match[2]
+    read = form.day if dates else form.number
+    ends = form.ends(text, dates)
+    if ends is not None:
+        first, last = ends
     elif text[:1] in "<>" and text:
         end = read(text[1:])
         if end is None:
@@ -77,16 +78,6 @@ def read_span(text: str, dates: bool) -> Span | None:
         high if last.startswith(">") else None,
     )
     return span if span.low is None or span.high is None or span.low < span.high else None
-
-
-def _number(text: str) -> Fraction | None:
-    pair = read_number(text)
-    return None if pair is None or text != text.strip() else Fraction(pair[0]) * Fraction(10) ** pair[1]
-
-
-def _day(text: str) -> Fraction | None:
-    day = read_day(text)
-    return None if day is None or text != text.strip() else Fraction(day)
 
 
 def is_as_declared(span: Span, quasi: Quasi, limits: tuple[Fraction | None, Fraction | None]) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tclose.errors import TableError
 from tclose.schema.columns import Sensitive
 from tclose.schema.schema import Schema
-from tclose.verification.calendar_times import times_of
+from tclose.verification.calendar_times import clocks_of, times_of
 from tclose.verification.cell_meanings import missing_among, names_of
 from tclose.verification.distinct_values import Factored, factorize
 from tclose.verification.exact_numbers import Scaled, aligned, as_integers, fraction_of, numbers_of, scaled_fractions
@@ -58,7 +58,7 @@ def place_values(column: pl.Series, sensitive: Sensitive, schema: Schema) -> Pla
     counts = found.counts_with_null
     n_missing = int(counts[0] + counts[1:][gone].sum())
     kept = found.values.filter(pl.Series(~gone))
-    reading = _Reading(sensitive, kept, counts[1:][~gone], n_missing > 0, schema.decimal)
+    reading = _Reading(sensitive, kept, counts[1:][~gone], n_missing > 0, schema.decimal, schema.thousands)
     places, ground = reading.read()
     table = np.full(len(found.values) + 1, ground.size - 1, np.int32)  # the last is for null: code -1
     table[:-1][~gone] = places
@@ -74,6 +74,7 @@ class _Reading:
     counts: NDArray[np.int64]
     missing: bool
     mark: str
+    thousands: str
 
     def read(self) -> tuple[NDArray[np.int64], Ground]:
         sensitive = self.sensitive
@@ -111,7 +112,7 @@ class _Reading:
         return places, tree_of(parents, missing=True) if self.missing else bare
 
     def numbers(self) -> Scaled:
-        numbers, known = numbers_of(self.values, self.mark)
+        numbers, known = numbers_of(self.values, self.mark, self.thousands)
         if not known.all():
             rows = int(self.counts[~known].sum())
             self.fail(f"has {int((~known).sum())} distinct values in {rows} rows that are no numbers")
@@ -144,7 +145,8 @@ class _Reading:
             numbers, edges = aligned(self.numbers(), edges)
             places, size = np.searchsorted(edges.integers, numbers.integers, "right"), len(edges.integers) + 1
         else:
-            _, places = distinct_points(times_of(self.values) or self.numbers())
+            times = times_of(self.values, sensitive.format) or clocks_of(self.values)
+            _, places = distinct_points(times or self.numbers())
             if sensitive.bins is not None:
                 places = equal_bins(places, self.counts, sensitive.bins)
             size = int(places.max(initial=-1)) + 1

@@ -18,7 +18,8 @@ from tclose.verification.distinct_values import Factored, factorize
 from tclose.verification.exact_numbers import numbers_of
 from tclose.verification.mean_truth import wrong_means
 from tclose.verification.released_classes import Grouping, group_rows
-from tclose.verification.released_spans import Span, is_as_declared, read_span, within
+from tclose.verification.released_forms import ReleasedForm
+from tclose.verification.released_spans import PLAIN, Span, is_as_declared, read_span, within
 from tclose.verification.sensitive_domains import factored_column
 
 PRESENCE = 1 << 24
@@ -136,13 +137,13 @@ class _Truth:
         if quasi.publish == "bounds":
             return self._wrong_bounds(quasi, values, originals)
         released = factored_column(self.released.column(quasi.column))
-        names = names_of(released.values)
+        names, form = names_of(released.values), ReleasedForm.of(released.values, quasi, self.schema)
         if quasi.publish == "mean":
             groups = self.groups or group_rows(self.released, self.schema.released_quasi)
-            wrong = wrong_means(groups, quasi, released, names, values, originals)
+            wrong = wrong_means(groups, quasi, released, names, values, originals, form)
             return self.sentence(quasi.column, wrong, "released as something else than the mean of its class")
         at, which = distinct_pairs(released, values)
-        bad = ~covered(names, at, originals, which, quasi, self.schema.recode)
+        bad = ~covered(names, at, originals, which, quasi, self.schema.recode, form)
         wrong = rows_of_pairs(released, values, at[bad], which[bad])
         return self.sentence(quasi.column, wrong, "released as a value that does not cover it")
 
@@ -152,8 +153,8 @@ class _Truth:
         limits = limits_of(quasi)
         wrong = np.zeros(self.released.n_rows, bool)
         for place, end in enumerate(ends):
-            names = names_of(end.values)
-            spans = [one_sided(text, quasi, place) for text in names]
+            names, form = names_of(end.values), ReleasedForm.of(end.values, quasi, self.schema)
+            spans = [one_sided(text, quasi, place, form) for text in names]
             at, which = distinct_pairs(end, values)
             no_original = np.append(originals.missing, True)[which]
             hidden = np.array([*(text == HIDDEN for text in names), False], bool)[at]
@@ -190,23 +191,25 @@ class _Truth:
         """
         places = {text: place for place, text in enumerate(names_of(one.values))}
         found = np.array([places.get(text, -2) for text in names_of(other.values)], np.int64)
+        column = next((each for each in self.schema.sensitive if each.column == name), None)
         if one.values.dtype != other.values.dtype and (found == -2).any():
-            points = [_points(each.values, self.schema.decimal) for each in (one, other)]
+            signs = self.schema.decimal, self.schema.thousands
+            form = None if column is None else column.format
+            points = [_points(each.values, *signs, form) for each in (one, other)]
             known = {point: place for place, point in enumerate(points[0]) if point is not None}
             for place in np.flatnonzero(found == -2).tolist():
                 point = points[1][place]
                 found[place] = -2 if point is None else known.get(point, -2)
-        column = next((each for each in self.schema.sensitive if each.column == name), None)
         if column is not None and (found == -2).any():
             gone = self._missing(other.values, column)  # a spelling of missing may be released as an empty cell
             found[gone & (found == -2)] = -1
         return found
 
 
-def _points(values: pl.Series, mark: str) -> list[tuple[int, int] | None]:
+def _points(values: pl.Series, mark: str, thousands: str, form: str | None) -> list[tuple[int, int] | None]:
     """Moments or numbers of values in lowest terms; None where a value is neither."""
-    times = times_of(values) or clocks_of(values)
-    numbers, known = (times, np.ones(len(values), bool)) if times is not None else numbers_of(values, mark)
+    times = times_of(values, form) or clocks_of(values)
+    numbers, known = (times, np.ones(len(values), bool)) if times is not None else numbers_of(values, mark, thousands)
     found: list[tuple[int, int] | None] = []
     for integer, is_known in zip(numbers.integers.tolist(), known.tolist(), strict=True):
         places, number = numbers.places, int(integer)
@@ -216,7 +219,7 @@ def _points(values: pl.Series, mark: str) -> list[tuple[int, int] | None]:
     return found
 
 
-def one_sided(text: str, quasi: Quasi, place: int) -> Span | None:
+def one_sided(text: str, quasi: Quasi, place: int, form: ReleasedForm = PLAIN) -> Span | None:
     """What a low (place 0) or high bound covers: all from it up, or down to it; None if the schema allows none such.
 
     Examples
@@ -224,7 +227,7 @@ def one_sided(text: str, quasi: Quasi, place: int) -> Span | None:
     >>> one_sided("20", Quasi("age", "numeric", step=5, publish="bounds"), 0)
     Span(low=Fraction(20, 1), high=None, below=None, above=None, strict=False)
     """
-    span = read_span(text, quasi.kind == "date")
+    span = read_span(text, quasi.kind == "date", form)
     if span is None or not span.is_single:
         return None
     side = Span(span.low, None) if place == 0 else Span(None, span.high)

@@ -155,7 +155,7 @@ def attack(
         raise SchemaError("Give a release, or a schema with a method, not both.")
     limits = limits or Limits(schema.k)
     LOG.info("attack %s", "a table" if made is None and method is None else "a table and its release")
-    source = read(df, schema.delimiter, schema.encoding)
+    source = read(df, schema.delimiter, schema.encoding, header=schema.header)
     schema = schema.resolve(source.names)
     columns, rows = select_rows(source, schema)
     table = encode_rows(source, columns, rows, schema)
@@ -163,7 +163,9 @@ def attack(
     everyone = (
         None
         if population is None
-        else _Everyone.of(source, rows, read(population, schema.delimiter, schema.encoding), schema)
+        else _Everyone.of(
+            source, rows, read(population, schema.delimiter, schema.encoding, header=schema.header), schema
+        )
     )
     raw = Classes.of(len(table), (columns[quasi.column] for quasi in schema.quasi)).labels
     alike = None if everyone is None else crowd_alike(everyone.keys, len(table), raw)

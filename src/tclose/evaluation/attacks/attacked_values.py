@@ -30,7 +30,7 @@ def by_value(table: EncodedTable, source: Source, columns: Mapping[str, CodedCol
     unbinned = tuple(replace(each, bins=None, edges=None) for each in schema.sensitive)
     if unbinned == schema.sensitive and not schema.joint:
         return table
-    reader = Reader(source, table.rows, schema.decimal)
+    reader = Reader.of(source, table.rows, schema)
     found = list(encode_sensitive(reader, columns, replace(schema, sensitive=unbinned, joint=())))
     domains, codes = tuple(domain for domain, _ in found), tuple(column for _, column in found)
     return replace(table, domains=domains, codes=codes)

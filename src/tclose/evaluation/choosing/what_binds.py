@@ -84,7 +84,7 @@ def what_binds(
         raise SchemaError("what_binds: rows must be 1 at least, and seconds a number from 0 up.")
     algorithm, schema = find(method), release.schema
     check_capable(algorithm, schema)
-    table = encode(read(df, schema.delimiter, schema.encoding), schema)
+    table = encode(read(df, schema.delimiter, schema.encoding, header=schema.header), schema)
     if len(table) != release.measured.rows:
         raise TableError("The release has other rows than the table. Give the table it was made of.")
     n = len(table)

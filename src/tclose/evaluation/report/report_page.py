@@ -90,7 +90,7 @@ def report_page(
     """The same as a page."""
     schema, measured = release.schema, release.measured
     fields = (certificate or release.certificate).fields
-    source = read(df, schema.delimiter, schema.encoding)
+    source = read(df, schema.delimiter, schema.encoding, header=schema.header)
     found = attack(source, release)
     both = beside(source, release)
     assert found.after is not None

@@ -16,9 +16,12 @@ from math import inf
 from typing import Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from tclose.schema.written_forms import DateForm
 from tclose.table.axes import TreeAxis
+from tclose.table.times import iso_texts
 
 Places = NDArray[np.int32]
 Span = tuple[int, int]
@@ -43,12 +46,12 @@ class Stretch:
     high_open: bool = False
 
 
-def stretch(label: str, point: Point) -> Stretch | None:
+def stretch(label: str, point: Point, between: str = "/") -> Stretch | None:
     """The numbers or days that a label stands for, None if it is not understood.
 
     Intervals `[20, 45]`, `[20, 45)`, `[20, 45[`, `]20, 45]`, also with open tails as in `[<20, 45]`;
-    `20-45`; tails `<20`, `>=45`; `first/last` of dates; sets `{20, 25}` from the least to the
-    largest; single values.
+    `20-45`; tails `<20`, `>=45`; `first/last` of dates, or what else stands between them; sets
+    `{20, 25}` from the least to the largest; single values.
 
     Examples
     --------
@@ -57,12 +60,12 @@ def stretch(label: str, point: Point) -> Stretch | None:
     """
     label = label.strip()
     try:
-        return _stretch(label, point)
+        return _stretch(label, point, between)
     except ValueError:
         return None
 
 
-def _stretch(label: str, point: Point) -> Stretch:
+def _stretch(label: str, point: Point, between: str) -> Stretch:
     if label.startswith("{") and label.endswith("}"):
         ends = [point(part) for part in _parts(label)]
         return Stretch(min(low for low, _ in ends), max(high for _, high in ends))
@@ -71,8 +74,8 @@ def _stretch(label: str, point: Point) -> Stretch:
         opening, inside, closing = interval.groups()
         low, high = _ends(inside, point, (";", ", ", ","))
         return Stretch(low, high, opening != "[", closing != "]")
-    if "/" in label:
-        return Stretch(*_ends(label, point, ("/",)))
+    if between in label:
+        return Stretch(*_ends(label, point, (between,)))
     for sign, (upward, closed) in TAILS.items():
         if label.startswith(sign):
             low, high = point(label[len(sign) :])
@@ -106,10 +109,11 @@ def _parts(label: str) -> list[str]:
     return [part.strip() for part in label[1:-1].split(",")]
 
 
-def number_reader(decimal: str) -> Point:
-    """Reads a number, with this decimal mark or a point."""
+def number_reader(decimal: str, thousands: str = "") -> Point:
+    """Reads a number, with this decimal mark or a point, and perhaps with thousands signs."""
 
     def point(text: str) -> tuple[float, float]:
+        text = text.replace(thousands, "") if thousands else text
         text = text.strip().replace(",", ".") if decimal == "," else text.strip()
         if not re.fullmatch(NUMBER, text):
             raise ValueError
@@ -120,9 +124,15 @@ def number_reader(decimal: str) -> Point:
 
 def day_reader(form: str | None) -> Point:
     """Reads a day (ISO, or in this format), a month, a quarter or a year, as its first and last day since 1970."""
+    written = None if form is None else DateForm(form)
+    forms = [] if written is None else [DateForm(written.day_format), written] if written.day_format else [written]
 
     def point(text: str) -> tuple[float, float]:
         text = text.strip()
+        for each in forms:
+            found = iso_texts(pl.Series([text]), each)
+            if found is not None and found[0] is not None:
+                return (_day(date.fromisoformat(found[0][:10])),) * 2
         period = re.fullmatch(r"(\d{4})(?:-Q([1-4])|-(\d\d))?", text)
         if period:
             year, quarter, month = (int(part) if part else None for part in period.groups())
@@ -146,7 +156,9 @@ def _day(day: date) -> float:
     return float((day - date(1970, 1, 1)).days)
 
 
-def line_covers(labels: Sequence[str | None], values: NDArray[np.float64], missing: bool, point: Point) -> Places:
+def line_covers(
+    labels: Sequence[str | None], values: NDArray[np.float64], missing: bool, point: Point, between: str = "/"
+) -> Places:
     """The first and last place of each label on a line of these values, ascending, then a place for missing ones.
 
     Examples
@@ -162,7 +174,7 @@ def line_covers(labels: Sequence[str | None], values: NDArray[np.float64], missi
         elif label is None or (label.strip() and not label.strip("* ")):
             spans[place] = 0, len(values) - 1 + missing
         else:
-            found = stretch(label, point)
+            found = stretch(label, point, between)
             read += [(place, found)] if found else []
     lows = np.array([(found.low, found.low_open) for _, found in read], np.float64).reshape(-1, 2).T
     highs = np.array([(found.high, found.high_open) for _, found in read], np.float64).reshape(-1, 2).T

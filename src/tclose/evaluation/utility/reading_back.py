@@ -20,6 +20,7 @@ from tclose.evaluation.utility.covered_spans import Point, TreeCovers, day_reade
 from tclose.release.formulas import read_released
 from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
+from tclose.schema.written_forms import DateForm
 from tclose.table.axes import Axis, SpanAxis, TreeAxis
 from tclose.table.coded import CodedColumn, codes_of
 from tclose.table.encode import EncodedTable, Spans, encode_rows
@@ -123,14 +124,14 @@ def read_release(
     >>> [ends.tolist() for ends in found.spans[0]], found.sizes.tolist()
     ([[0, 2], [1, 3]], [2, 2])
     """
-    source = read(original, schema.delimiter, schema.encoding)
-    other = read_released(released, schema, schema.encoding)
+    source = read(original, schema.delimiter, schema.encoding, header=schema.header)
+    other = read_released(released, schema, None)
     schema = schema.resolve(source.names)
     columns, rows = select_rows(source, schema)
     table = encode_rows(source, columns, rows, schema)
     _check_rows(table, other, aligned)
-    reader = Reader(other, np.arange(other.n_rows), schema.decimal)
-    covers = _Covers(schema, Reader(source, rows, schema.decimal), reader, columns, table, classes)
+    reader = Reader.of(other, np.arange(other.n_rows), schema)
+    covers = _Covers(schema, Reader.of(source, rows, schema), reader, columns, table, classes)
     keys, spans = np.zeros(other.n_rows, np.int64), []
     for quasi in schema.quasi:
         of_rows, by_row = covers.read(quasi)
@@ -184,6 +185,7 @@ class _Covers:
     columns: Mapping[str, CodedColumn]  # of the original
     table: EncodedTable
     classes: Integers | None
+    written: dict[str, dict[str, str]] = field(default_factory=dict)  # labels by how they are released
 
     def read(self, quasi: Quasi) -> tuple[Integers, Spans]:
         """A number for what each row shows, and on each axis of the column the span of each row."""
@@ -209,18 +211,36 @@ class _Covers:
         return labels.codes.astype(np.int64), rows
 
     def _labels(self, shown: CodedColumn, quasi: Quasi) -> CodedColumn:
-        """The released values as text; a spelling of missing that is no label is missing."""
-        values = shown.values
+        """The released values as a text file has them; a spelling of missing that is no label is missing."""
+        values, form = shown.values, self.schema.written_form(quasi)
+        is_typed = values.dtype != pl.String and form is not None
         if quasi.kind == "date" and isinstance(values.dtype, pl.Datetime):
             values = values.dt.date()
         values = texts(values.alias(quasi.column))
+        if is_typed and form is not None:
+            written = [None if value is None else form.relabel(value) for value in values]
+            values = pl.Series(quasi.column, written, dtype=pl.String)
         spelled = [value for value in self.schema.missing_values if value != "*"]
         return shown.with_values(values.set(values.is_in(spelled), None) if spelled else values)
 
     def _one(self, labels: list[str | None], axis: Axis, quasi: Quasi) -> Places:
         if isinstance(axis, TreeAxis):
-            return TreeCovers(axis, prefixes=quasi.kind == "text").spans(labels)
-        return line_covers(labels, self._values(quasi), axis.missing, self._point(quasi))
+            plain = [self._plain(label, axis) for label in labels]
+            return TreeCovers(axis, prefixes=quasi.kind == "text").spans(plain)
+        between = DateForm(quasi.format).between
+        return line_covers(labels, self._values(quasi), axis.missing, self._point(quasi), between)
+
+    def _plain(self, label: str | None, axis: TreeAxis) -> str | None:
+        """A label of numbers or days, perhaps written in the form of the schema, as the tree has it."""
+        if label is None or axis.form is None:
+            return label
+        return self._relabelled(axis).get(label, label)
+
+    def _relabelled(self, axis: TreeAxis) -> dict[str, str]:
+        if axis.column not in self.written:
+            assert axis.form is not None
+            self.written[axis.column] = {axis.form.relabel(label): label for label in axis.hierarchy.labels}
+        return self.written[axis.column]
 
     def _digits(self, labels: list[str | None], axes: list[Axis]) -> list[Places]:
         """Position by position; a star for the whole text hides all of them."""
@@ -246,7 +266,9 @@ class _Covers:
         return np.array([number / power for number in np.unique(known.integers).tolist()])
 
     def _point(self, quasi: Quasi) -> Point:
-        return day_reader(quasi.format) if quasi.kind == "date" else number_reader(self.schema.decimal)
+        if quasi.kind == "date":
+            return day_reader(quasi.format)
+        return number_reader(self.schema.decimal, self.schema.thousands if quasi.grouped else "")
 
     def _bounds(self, quasi: Quasi, axis: SpanAxis, names: tuple[str, ...], place: int) -> tuple[Integers, Spans]:
         """Two columns: an end that is empty is open, two are a missing value, or the whole if there are none."""
@@ -295,7 +317,7 @@ def _sensitive_codes(
         if sensitive.column not in reader.source.names:
             raise TableError(f"The release has no column '{sensitive.column}', a sensitive attribute of the schema.")
         given = reader.source.column(sensitive.column)
-        after = code(given, schema.missing_values, numeric=sensitive.is_measured)
+        after = code(given, schema.missing_values, sensitive.is_measured, schema.decimal)
         found.append(_as_before(reader, columns[sensitive.column], codes, after, sensitive))
     return tuple(found)
 
@@ -307,7 +329,11 @@ def _as_before(
     of_values = np.zeros(len(before.values), np.int32)
     of_values[before.codes] = codes
     keys = [texts(column.values) for column in (before, after)]
-    numbers = [key.cast(pl.Float64, strict=False) for key in keys]
+    plain = [
+        reader.plain_texts(key) if key.dtype == column.values.dtype else key
+        for key, column in zip(keys, (before, after), strict=True)
+    ]
+    numbers = [key.cast(pl.Float64, strict=False) for key in plain]
     if sensitive.is_measured and all(n.null_count() == k.null_count() for n, k in zip(numbers, keys, strict=True)):
         keys = [float_texts(number) for number in numbers]
     known, released = (key.fill_null("") for key in keys)

@@ -168,6 +168,8 @@ def check_encoding(schema: Schema) -> None:
     marks = '\n\r"' + schema.delimiter
     if marks.encode(schema.encoding) != marks.encode("ascii"):
         raise SchemaError(f"encoding = '{schema.encoding}' cannot be read line by line. Use utf-8, latin-1 or cp1252.")
+    if not schema.header:
+        raise SchemaError("header = false is for tables. A stream of CSV names its columns in the first line.")
 
 
 def rows_of(given: Sequence[Given], parse: Callable[[Given], Row]) -> tuple[list[Row], dict[int, str]]:

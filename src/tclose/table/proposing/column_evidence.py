@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cached_property
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from tclose.errors import TableError
 from tclose.table.coded import CodedColumn
+from tclose.table.date_formats import find_formats, fits, is_compact
 from tclose.table.proposing.column_topics import CODED, COUNTED, NUMBERED, Topic, says, topics_of, words_of
 from tclose.table.reading import MOST_DIGITS, Reader, clean, is_flat, texts, type_name
 from tclose.table.source import Source
@@ -23,6 +25,7 @@ BARS = 12  # of the histogram in which an order shows
 DENSE = 0.25  # of all whole numbers between the least and the largest
 DIGITS, DIGIT = re.compile(r"\d+", re.ASCII), re.compile(r"\d", re.ASCII)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+DATED = re.compile(r"(?i)date|datum|fecha|day|tag|birth|geburt|dob|jour|dia")
 DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 FORMS = {  # values that point at one person, whatever their column is called
     "e-mail addresses": re.compile(r"^[^@\s]+@[^@\s]+\.[^@\s]+$"),
@@ -47,6 +50,8 @@ class Evidence:
         unusable.
     problem
         Why it is unusable.
+    formats
+        Of its dates, where they are not those of ISO 8601: one, or several where nothing says which.
     """
 
     column: str
@@ -54,18 +59,28 @@ class Evidence:
     form: str
     reader: Reader
     problem: str = ""
+    formats: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, source: Source, column: pl.Series, missing_values: tuple[str, ...], decimal: str = ".") -> Evidence:
+    def of(
+        cls,
+        source: Source,
+        column: pl.Series,
+        missing_values: tuple[str, ...],
+        decimal: str = ".",
+        thousands: str = "",
+    ) -> Evidence:
         """Look at a column."""
-        reader = Reader(source, np.arange(len(column)), decimal)
+        reader = Reader(source, np.arange(len(column)), decimal, thousands=thousands)
         if not is_flat(column):
             return cls(column.name, None, "unusable", reader, f"values of type {type_name(column)} are not released")
         return cls.of_coded(reader, CodedColumn.of(column), missing_values)
 
     @classmethod
-    def of_coded(cls, reader: Reader, coded: CodedColumn, missing_values: tuple[str, ...]) -> Evidence:
-        """Look at a column that is coded already."""
+    def of_coded(
+        cls, reader: Reader, coded: CodedColumn, missing_values: tuple[str, ...], formats: Sequence[str] = ()
+    ) -> Evidence:
+        """Look at a column that is coded already; `formats` are those that someone said dates have."""
         if coded.values.dtype != pl.String or not {"", *missing_values}.isdisjoint(coded.values.to_list()):
             coded = coded.with_values(clean(coded.values, missing_values, numeric=False))
         try:
@@ -73,7 +88,28 @@ class Evidence:
         except TableError:
             problem = f"values of type {type_name(coded.values)} are not released"
             return cls(coded.name, coded, "unusable", reader, problem)
-        return cls(coded.name, coded, form, reader)
+        evidence = cls(coded.name, coded, form, reader)
+        if form not in ("texts", "codes", "prose", "whole") or coded.values.dtype != pl.String:
+            return evidence
+        found = _date_formats(evidence, formats)
+        return replace(evidence, form="dates" if len(found) == 1 else form, formats=found)
+
+    def in_order(self, order: str) -> Evidence:
+        """The same, where the dates of other columns say whether the day or the month comes first."""
+        found = [form for form in self.formats if order_of(form) == order]
+        return replace(self, form="dates", formats=tuple(found)) if len(found) == 1 else self
+
+    @property
+    def format(self) -> str | None:
+        """How its dates are written, if not as ISO 8601 has it."""
+        return self.formats[0] if len(self.formats) == 1 else None
+
+    @cached_property
+    def is_grouped(self) -> bool:
+        """Whether some of its numbers have a thousands sign."""
+        if not self.reader.thousands or self.coded is None or self.coded.values.dtype != pl.String:
+            return False
+        return bool(self.coded.values.str.contains(self.reader.thousands, literal=True).any())
 
     @property
     def n_rows(self) -> int:
@@ -170,7 +206,7 @@ class Evidence:
     def dates(self) -> tuple[date, date, timedelta]:
         """The first and the last day, and the time between."""
         assert self.coded is not None
-        known = self.reader.dates(self.coded, None).drop_nulls()
+        known = self.reader.dates(self.coded, self.format).drop_nulls()
         low, high = known.min(), known.max()
         assert isinstance(low, date)
         assert isinstance(high, date)
@@ -204,7 +240,7 @@ def _text_form(reader: Reader, coded: CodedColumn, values: pl.Series) -> str:
     written = [value.strip() for value in values.to_list()]
     if all(map(DIGITS.fullmatch, written)) and any(len(each) > 1 and each[0] == "0" for each in written):
         return "codes"
-    marked = [each.replace(",", ".") for each in written] if reader.decimal == "," else written
+    marked = reader.plain_texts(values).to_list()
     if all(map(NUMBER.fullmatch, marked)):
         numbers = np.array([float(each) for each in marked])
         if np.isfinite(numbers).all():
@@ -225,10 +261,35 @@ def _text_form(reader: Reader, coded: CodedColumn, values: pl.Series) -> str:
 def _floats(reader: Reader, values: pl.Series) -> pl.Series:
     if values.dtype != pl.String:
         return values.cast(pl.Float64)
-    written = values.str.strip_chars()
-    if reader.decimal == ",":
-        written = written.str.replace(",", ".", literal=True)
-    return written.cast(pl.Float64, strict=False)
+    return reader.plain_texts(values).cast(pl.Float64, strict=False)
+
+
+def _date_formats(evidence: Evidence, given: Sequence[str]) -> tuple[str, ...]:
+    """The formats in which all values are dates: one that was given, or those that are found.
+
+    Whole numbers such as 20241231 are dates only where they are many, or their name says so.
+    """
+    assert evidence.coded is not None
+    values = evidence.coded.values.drop_nulls()
+    for form in given:
+        if fits(values, form):
+            return (form,)
+    if evidence.form == "whole":
+        dated = DATED.search(evidence.column) is not None
+        enough = dated or len(values) >= 10
+        return ("%Y%m%d",) if enough and is_compact([each.strip() for each in values.to_list()]) else ()
+    return tuple(find_formats(values))
+
+
+def order_of(form: str) -> str:
+    """Which comes first in a format, the day, the month or the year.
+
+    Examples
+    --------
+    >>> order_of("%-m/%-d/%Y"), order_of("%d.%m.%y")
+    ('m', 'd')
+    """
+    return form.lstrip("%-")[:1].lower()
 
 
 def points_at_a_person(evidence: Evidence) -> str | None:

@@ -77,8 +77,12 @@ class Guess:
         keys: dict[str, Any] = {"kind": kind}
         if kind == "numeric" and (step := step_of(self.evidence)):
             keys["step"] = step
+        if kind == "numeric" and self.evidence.is_grouped:
+            keys["grouped"] = True
         if kind == "date":
             keys["step"] = period_of(self.evidence)
+        if kind == "date" and self.evidence.format is not None:
+            keys["format"] = self.evidence.format
         return [keys, {"kind": "categorical"}] if self.evidence.form != "unusable" else []
 
     def _fits(self, keys: Mapping[str, Any]) -> bool:
@@ -93,7 +97,12 @@ class Guess:
         assert evidence.coded is not None
         quasi = Quasi(self.column, **keys)
         try:
-            build_axes(evidence.reader, evidence.coded, quasi, Schema(1, (quasi,)))
+            signs: dict[str, Any] = {
+                "delimiter": ";",
+                "decimal": evidence.reader.decimal,
+                "thousands": evidence.reader.thousands,
+            }
+            build_axes(evidence.reader, evidence.coded, quasi, Schema(1, (quasi,), **signs))
         except TableError:
             return False
         return True
@@ -117,6 +126,8 @@ class Guess:
         ordered: dict[str, Any] = {"distance": "ordered"}
         if self.evidence.n_distinct > BINS:
             ordered["bins"] = BINS
+        if self.evidence.form == "dates" and self.evidence.format is not None:
+            ordered["format"] = self.evidence.format
         return [ordered, {"distance": "equal"}] if self.is_ordered else [{"distance": "equal"}]
 
     @cached_property

@@ -232,6 +232,10 @@ class _Writer:
         each = self.guesses[names[0]]
         about = each.evidence.about if len(names) == 1 else f"{len(names):,} columns; the first: {each.evidence.about}"
         lines = [*self._reasons(names), *table("undecided", label, {"about": about})]
+        if len(each.evidence.formats) > 1:
+            lines.append(
+                f"# Its dates can be read as {' or '.join(each.evidence.formats)}: say which, by --date-format."
+            )
         if each.quasi is not None:
             lines += [f"# {line}" for line in table("quasi", label, self._quasi_keys(names))]
         else:

@@ -13,7 +13,7 @@ import numpy as np
 from tclose.errors import SchemaError
 from tclose.schema.name_patterns import ColumnRules, is_pattern, matches
 from tclose.table.coded import CodedColumn
-from tclose.table.proposing.column_evidence import Evidence
+from tclose.table.proposing.column_evidence import Evidence, order_of
 from tclose.table.proposing.guesses import Guess, guess
 from tclose.table.proposing.missing_spellings import Spellings, find_spellings
 from tclose.table.proposing.singling_out import singled_out
@@ -76,18 +76,19 @@ class TableProposal:
     n_rows: int
     guesses: dict[str, Guess] = field(repr=False)
     spellings: Spellings
-    reading: Mapping[str, str]
+    reading: Mapping[str, Any]
 
     @classmethod
     def of(
         cls,
         source: Source,
         name: str,
-        reading: Mapping[str, str] | None = None,
+        reading: Mapping[str, Any] | None = None,
         *,
         missing_values: Sequence[str] | None = None,
+        formats: Sequence[str] = (),
     ) -> TableProposal:
-        """Look at every column of a table.
+        """Look at every column of a table; `formats` are those that someone said its dates have.
 
         Examples
         --------
@@ -101,15 +102,15 @@ class TableProposal:
         coded = source.each(source.names, lambda column: CodedColumn.of(column) if is_flat(column) else None)
         spellings = find_spellings(column for column in coded.values() if column is not None)
         spelled = spellings.sure if missing_values is None else tuple(missing_values)
-        reader = Reader(source, np.arange(source.n_rows), reading.get("decimal", "."))
-        guesses = {}
-        for each, column in coded.items():
-            evidence = (
-                Evidence.of(source, source.column(each), spelled)
-                if column is None
-                else Evidence.of_coded(reader, column, spelled)
-            )
-            guesses[each] = guess(evidence)
+        signs = {"decimal": reading.get("decimal", "."), "thousands": reading.get("thousands", "")}
+        reader = Reader(source, np.arange(source.n_rows), **signs)
+        evidence = [
+            Evidence.of(source, source.column(each), spelled)
+            if column is None
+            else Evidence.of_coded(reader, column, spelled, formats)
+            for each, column in coded.items()
+        ]
+        guesses = {each.column: guess(each) for each in _in_one_order(evidence)}
         return cls(name, source.n_rows, guesses, spellings, reading)
 
     @cached_property
@@ -184,6 +185,16 @@ class TableProposal:
         return f"The table has no column '{given}'.{hint}"
 
 
+def _in_one_order(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """What is known of all columns, days before months everywhere if they are so in some column, or the other way."""
+    orders = {order_of(each.formats[0]) for each in evidence if len(each.formats) == 1 and "." not in each.formats[0]}
+    orders &= {"d", "m"}
+    if len(orders) != 1:
+        return list(evidence)
+    order = orders.pop()
+    return [each.in_order(order) if len(each.formats) > 1 else each for each in evidence]
+
+
 def why_not(guess: Guess) -> str:
     """Why a column has no kind or distance that reads it."""
     return guess.evidence.problem or "some of its numbers are infinite, or have no common unit"
@@ -205,6 +216,9 @@ def check_roles(proposal: TableProposal, choices: RoleChoices) -> None:
                 f"Column '{name}' cannot be {role}: {why_not(guesses[name])}. Change its values or their type first, "
                 "or leave it out (--identifiers)."
             )
+        if role in ("quasi", "sensitive") and len(guesses[name].evidence.formats) > 1:
+            formats = " or ".join(f"--date-format '{form}'" for form in guesses[name].evidence.formats)
+            raise SchemaError(f"The dates of column '{name}' can be read in several ways. Say which: {formats}.")
     units = [name for name, role in choices.roles.items() if role == "unit"]
     if len(units) > 1:
         listed = " and ".join(f"'{name}'" for name in units)
