@@ -246,7 +246,8 @@ def verify(
     if json:
         print(jsonlib.dumps(verdict.as_dict(), indent=2))
     if not verdict.holds:
-        raise VerificationError(" ".join(["The table does not keep its promise.", *verdict.problems]))
+        order = [] if original is None else ["Rows are compared with the original in order: see --keep-order."]
+        raise VerificationError(" ".join(["The table does not keep its promise.", *verdict.problems, *order]))
     if not json:
         from tclose.cli.show import show_verified
 
