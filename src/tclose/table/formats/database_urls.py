@@ -27,8 +27,8 @@ def database_of(place: str) -> str | None:
 def masked(url: str) -> str:
     """A URL without what may be a password: all before the last `@`, and all parameters.
 
-    A password may hold any character, `/` and `?` too, where whoever wrote the URL did not escape it. Where the last `@`
-    may be part of one, nothing is shown.
+    A password may hold any character, `/` and `?` too, where whoever wrote the URL did not escape it. Where the last
+    `@` may be part of one, nothing is shown.
 
     Examples
     --------
