@@ -130,6 +130,16 @@ def test_a_file_that_says_it_has_more_rows_than_it_can_hold_is_refused_at_once(t
         load_statistics(str(path), "read_sav", False)
 
 
+def test_a_file_of_stata_that_says_it_has_more_variables_than_it_can_hold_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.dta"
+    pyreadstat.write_dta(pd.DataFrame({"a": [1.0]}), str(path), version=15)
+    data = path.read_bytes()
+    assert b"<release>119</release>" in data
+    path.write_bytes(data.replace(b"<K>\x01\x00\x00\x00</K>", b"<K>\x01\x00\x00\x22</K>"))
+    with pytest.raises(TableError, match="more variables than it can hold"):
+        load_statistics(str(path), "read_dta", False)
+
+
 def test_labels_come_back_as_categories(tmp_path: Path) -> None:
     labels = {1: "flu", 2: "cold"}
     path = sav(

@@ -7,6 +7,7 @@ become their labels unless codes are asked for, with an order only where the fil
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -27,6 +28,10 @@ READERS = {
 }  # fmt: skip
 PROGRAMS = {"spss": "SPSS", "stata": "Stata", "sas": "SAS"}
 CELLS_A_BYTE, ZLIB, CELL = 8, 1100, 8  # what a byte holds at most, how much zlib packs into one, and bytes of a cell
+BEGINNING = 100  # bytes
+_VARIABLES = re.compile(
+    rb"<stata_dta><header><release>119</release><byteorder>(LSF|MSF)</byteorder><K>(.{4})</K>", re.DOTALL
+)
 MONTHS = {"%tm": 1, "%tq": 3, "%th": 6}  # Stata's periods, counted from 1960
 WEEKS = 52  # that every year of Stata's has
 
@@ -51,6 +56,7 @@ def load_statistics(path: str, reader: str, codes: bool) -> pl.DataFrame:
     """Read it in this process."""
     import pyreadstat
 
+    _check_variables(path)
     _check_size(path, getattr(pyreadstat, reader)(path, metadataonly=True)[1])
     frame, about = getattr(pyreadstat, reader)(path, output_format="polars")
     labels: Mapping[str, Mapping[Any, str]] = {} if codes else about.variable_value_labels
@@ -63,6 +69,16 @@ def load_statistics(path: str, reader: str, codes: bool) -> pl.DataFrame:
             _labelled(known, of_codes, measures.get(column.name) == "ordinal") if of_codes else as_whole(known)
         )
     return pl.DataFrame(columns)
+
+
+def _check_variables(path: str) -> None:
+    """Refuse a file of Stata that says it has more variables than it can hold: only one release counts so far."""
+    with open(path, "rb") as file:
+        found = _VARIABLES.match(file.read(BEGINNING))
+    if found is not None:
+        number = int.from_bytes(found.group(2), "little" if found.group(1) == b"LSF" else "big")
+        if number > os.path.getsize(path):
+            raise TableError(f"'{Path(path).name}' says that it has more variables than it can hold.")
 
 
 def _check_size(path: str, about: Any) -> None:
