@@ -14,6 +14,7 @@ from tclose.evaluation.report.report_page import run_words
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
 from tclose.verification.assessment import Report
+from tclose.verification.disclosure import Disclosure
 from tclose.verification.measure_release import Measured
 from tclose.verification.verdict import Verdict
 
@@ -32,12 +33,27 @@ def show_report(report: Report, measures: bool = False) -> None:
         if report._show_values:
             for entry in report.worst(column, 3):
                 terminal.print(f"  {shown(str(entry['values']))}", highlight=False)
+    for column, told in report.disclosure.items():
+        terminal.print(_disclosed(shown(column), told, report.k), highlight=False)
     for column, found in report.measures.items() if measures else ():
         terminal.print(
             f"Other measures of [bold]{shown(column)}[/bold], which certify nothing: Euclidean {found.euclidean:.4f}, "
             f"Hamming {found.hamming} values, root of Jensen-Shannon {found.jensen_shannon:.4f}.",
             highlight=False,
         )
+
+
+def _disclosed(column: str, found: Disclosure, k: int) -> str:
+    """What classes tell of single values of one attribute."""
+    enhanced = "no beta is enough for the enhanced form"
+    if found.enhanced_beta is not None:
+        enhanced = "the enhanced form holds with it too"
+    delta = "infinite, as a class lacks a value of the table" if found.delta is None else f"{found.delta:.4f}"
+    return (
+        f"Single values of [bold]{column}[/bold]: ({float(found.alpha):.4f}, {k})-anonymous; a share rises by up to "
+        f"{float(100 * found.rise):.2f} points; beta = {float(found.beta):.4f}, and {enhanced}; largest log-ratio of a "
+        f"class {found.log_ratio:.4f}; delta-disclosure {delta}."
+    )
 
 
 def _counted(report: Report) -> str:

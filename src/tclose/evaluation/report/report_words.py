@@ -120,6 +120,7 @@ def _closeness(schema: Schema, measured: Measured) -> Iterator[str]:
     far = [f"{float(measured.t[name]):.3g} in '{name}' (asked: at most {float(t):g})" for name, t in asked.items()]
     if far:
         yield f"The farthest class is at a distance from the table of {', '.join(far)}."
+    yield from _caps(schema, measured)
     changes = changes_of(schema, measured)
     if changes:
         name = max(changes, key=lambda each: max(changes[each][0].points, -changes[each][1].points))
@@ -128,6 +129,26 @@ def _closeness(schema: Schema, measured: Measured) -> Iterator[str]:
             f"Of all single values, the share of one of '{name}' moves most: up by {rise.points:.1f} points at most "
             f"({_moved(rise)}), and down by {-fall.points:.1f} points at most ({_moved(fall)})."
         )
+
+
+def _caps(schema: Schema, measured: Measured) -> Iterator[str]:
+    """What caps on belief allow and what is reached, as what someone may come to believe of a person."""
+    for each in schema.sensitive:
+        reached = measured.rises.get(each.column)
+        if reached is None:
+            continue
+        what = "a value, or a group of values of its hierarchy," if each.levels else "a value"
+        if each.rise is not None:
+            yield (
+                f"Whoever knows someone's class believes in {what} of '{each.column}' at most "
+                f"{float(100 * each.rise):g} points of percent more than from the whole table; the most reached is "
+                f"{float(100 * reached.rise):.1f} points."
+            )
+        if each.beta is not None:
+            yield (
+                f"No class has {what} of '{each.column}' more than {float(1 + each.beta):g} times as often as the "
+                f"table; the most reached is {float(1 + reached.beta):.3g} times."
+            )
 
 
 def changes_of(schema: Schema, measured: Measured) -> dict[str, tuple[ShareChange, ShareChange]]:
@@ -195,6 +216,9 @@ def decided(schema: Schema, is_claimed: bool = False) -> Iterator[str]:
     t = [each.column for each in schema.sensitive if each.t is not None] + [each.name for each in schema.joint]
     diverse = [each.column for each in schema.sensitive if each.l is not None]
     found = ["k", *([f"t of {quoted(t)}"] if t else []), *([f"l of {quoted(diverse)}"] if diverse else [])]
+    for key in ("rise", "beta"):
+        capped = [each.column for each in schema.sensitive if getattr(each, key) is not None]
+        found += [f"{key} of {quoted(capped)}"] if capped else []
     what = "; ".join(found)
     yield f"Decided without rounding on the released values, by code that shares nothing with the method: {what}."
     if schema.unprotected:
