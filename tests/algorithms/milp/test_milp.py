@@ -445,7 +445,9 @@ def test_whatever_the_solver_answers_is_mended(spoilt: str, monkeypatch: pytest.
 
 def test_points_that_only_seem_close_are_sought_again_with_a_smaller_t(monkeypatch: pytest.MonkeyPatch) -> None:
     table, requirement = adult_like(200)
-    book_offer, shaved, doubted = Incumbent.offer, [], []
+    book_offer = Incumbent.offer
+    shaved: list[dict[int, Fraction]] = []
+    doubted: list[int] = []
 
     def doubtful(self: Incumbent, program: Program, point: NDArray[np.float64]) -> list[int]:
         if shaved and not doubted:  # the first point that the solver's search finds
