@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
@@ -189,3 +190,25 @@ def _print_attributes(terminal: Console, measured: Measured, schema: Schema) -> 
     headings = ("sensitive", "distance", "t", "asked", "distinct", "entropy", "frequency")
     caption = "distinct, entropy, frequency: l of the least diverse class"
     print_table(terminal, headings, rows, n_words=2, caption=caption)
+    for line in _caps(measured, schema):
+        terminal.print(line, highlight=False)
+
+
+def _caps(measured: Measured, schema: Schema) -> Iterator[str]:
+    """What caps on belief allow, and what is reached."""
+    for sensitive in schema.sensitive:
+        reached, name = measured.rises.get(sensitive.column), f"[bold]{shown(sensitive.column)}[/bold]"
+        if reached is None:
+            continue
+        if sensitive.rise is not None:
+            color, allowed = "green" if reached.meets["rise"] else "red", float(100 * sensitive.rise)
+            points = f"[{color}]{float(100 * reached.rise):.2f}[/{color}]"
+            yield f"A share of {name} rises by up to {points} points in a class; allowed: {allowed:g}."
+        if sensitive.beta is not None:
+            kept = reached.meets["beta"] and reached.meets.get("enhanced", True)
+            color, times = "green" if kept else "red", f"{float(1 + reached.beta):.3f}"
+            enhanced = ", and 1 - ln p times for a share of p" if sensitive.enhanced else ""
+            yield (
+                f"A share of {name} is up to [{color}]{times}[/{color}] times that in the table; allowed: "
+                f"{float(1 + sensitive.beta):g} times{enhanced}."
+            )
