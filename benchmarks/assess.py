@@ -55,7 +55,8 @@ def _tables(source: str, table: pl.DataFrame, sensitive: str) -> list[tuple[str,
 
 
 def _measure_others(console: Console, source: str, table: pl.DataFrame, sensitive: str) -> dict[str, Any]:
-    """(alpha, k), beta and delta of one table by both."""
+    """(alpha, k), beta and delta of one table by both; how long that takes is asked of one that stands as it is."""
+    is_raw = "released" not in source
     frame = table.to_pandas()
     schema, seconds = _schema(frame, sensitive), []
     for _ in range(REPEATS):
@@ -73,9 +74,11 @@ def _measure_others(console: Console, source: str, table: pl.DataFrame, sensitiv
     rows = [[name, _told(ours[name]), _told(peer[name]["value"]), f"{peer[name]['seconds']:.1f}"] for name in OTHERS]
     show(console, f"{source}: what classes tell of single values", ["", "tclose", "pycanon", "its seconds"], rows)
     ratio = sum(peer[name]["seconds"] for name in OTHERS) / figures["seconds"]
-    verdict(
-        console, ratio >= AIM_OF_OTHERS, f"all in {figures['seconds']:.3f} s, {ratio:.0f} times faster than pycanon"
+    told = (
+        f"all in {figures['seconds']:.3f} s, {ratio:.0f} times faster than pycanon; asked as it stands: {AIM_OF_OTHERS}"
     )
+    if is_raw:
+        verdict(console, ratio >= AIM_OF_OTHERS, told)
     pairs = [(ours["log_ratio"] if name == "delta" else ours[name], peer[name]["value"]) for name in OTHERS]
     agree = all(one is None or abs(one - other) < 1e-9 for one, other in pairs)
     verdict(console, agree, "wherever both have a number it is the same, pycanon's delta being the log-ratio")

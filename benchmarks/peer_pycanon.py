@@ -1,4 +1,4 @@
-"""Run by the interpreter of `.venv-peers`: what pycanon reports of a CSV file, and the seconds of each call, as JSON."""
+"""Run by the interpreter of `.venv-peers`: what pycanon reports of a CSV file, and the seconds of it, as JSON."""
 
 from __future__ import annotations
 
