@@ -60,6 +60,15 @@ def test_a_cap_alone_is_enough(release: tclose.Release) -> None:
     assert release.measured.classes > 1
 
 
+def test_keywords_take_caps() -> None:
+    asked = {"ill": {"distance": "equal", "rise": 0.2}}
+    with pytest.warns(tclose.InferredSchemaWarning):
+        found = tclose.anonymize(people(), quasi=["age", "job"], sensitive=asked, k=3, method="mondrian")
+    assert found.measured.rises["ill"].rise <= Fraction(1, 5)
+    with pytest.raises(tclose.SchemaError, match="rise must be from 0 to 1"):
+        tclose.anonymize("absent.csv", quasi=["age"], sensitive={"ill": {"rise": 2}}, k=3)
+
+
 def test_a_schema_without_caps_has_the_certificate_it_had() -> None:
     told = tclose.anonymize(people(), schema_of(t=0.4), method="mondrian", seed=1).certificate.as_dict()
     assert set(told["required"]) == {"k", "t", "l"}

@@ -88,6 +88,7 @@ def count(counts: Counter[str], base: tclose.Release) -> None:
     for sensitive in base.schema.sensitive:
         counts["l"] += sensitive.l is not None
         counts["bins"] += sensitive.bins is not None
+        counts["caps"] += sensitive.caps is not None
 
 
 def test_some_pairs(tmp_path: Path) -> None:
@@ -97,6 +98,7 @@ def test_some_pairs(tmp_path: Path) -> None:
     assert counts["pairs"] > 20
     assert counts["files"] > 0
     assert counts["other types"] > 0
+    assert counts["caps"] > 0
 
 
 @pytest.mark.slow
