@@ -186,6 +186,7 @@ def assess(
 ) -> Report:
     """Measure a table as it stands, raw or already generalized: k, t and l, and the worst classes.
 
+    `disclosure` has, by sensitive attribute, what classes tell of single values: (alpha, k), beta, delta and rise.
     k counts persons where the schema has a `unit` and the table its column, else rows.
     The parameters are those of `anonymize`, but that k need not be given. Quasi-identifiers are
     compared as they are, so hierarchies of theirs need not cover them.

@@ -23,6 +23,7 @@ from tclose.pages.charts import (
 from tclose.pages.page import Page
 from tclose.pages.svg import Drawing
 from tclose.release.certificate import CLASSES_ALONE, LIMITS, kept_words
+from tclose.schema.columns import Sensitive
 from tclose.schema.schema import Schema
 from tclose.verification.measure_release import Measured
 from tclose.verification.share_changes import ShareChange, share_changes
@@ -173,8 +174,10 @@ def add_promise(
     changes = changes_of(schema, measured)
     if changes:
         page.text("The share of a single value in a class, beside its share in the table, in points of percent:")
-        header = ("", "largest rise", "table → class", "largest fall", "table → class")
-        page.table(header, [(name, *_points(rise), *_points(fall)) for name, (rise, fall) in changes.items()])
+        header = ("", "allowed rise", "largest rise", "table → class", "largest fall", "table → class")
+        allowed = {each.column: _allowed(each) for each in schema.sensitive}
+        rows = [(name, allowed[name], *_points(rise), *_points(fall)) for name, (rise, fall) in changes.items()]
+        page.table(header, rows)
     page.text(" ".join(decided(schema, "unit" in claimed)), "soft")
     names = [name for name in ("method", "recode", "unit") if name not in claimed]
     page.text(" ".join(f"{NAMED[name]}: {_value(name, certificate[name])}." for name in names), "soft")
@@ -204,6 +207,20 @@ def _value(name: str, value: Any) -> str:
     else:
         words = ", ".join(f"{each} {found}" for each, found in value.items()) if name == "versions" else str(value)
     return words if len(words) <= LONGEST else f"{words[:LONGEST]}..."
+
+
+def _allowed(sensitive: Sensitive) -> str:
+    """What caps let the share of a value rise to.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> _allowed(Sensitive("ill", "equal", rise=Fraction(1, 10), beta=Fraction(1))), _allowed(Sensitive("pay", "equal"))
+    ('+10 points, 2 times', 'no limit')
+    """
+    words = [] if sensitive.rise is None else [f"+{float(100 * sensitive.rise):g} points"]
+    words += [] if sensitive.beta is None else [f"{float(1 + sensitive.beta):g} times"]
+    return ", ".join(words) or ("no limit" if sensitive.t is None else "by t alone")
 
 
 def _points(change: ShareChange) -> tuple[str, str]:
