@@ -11,6 +11,7 @@ from rich.console import Console
 from benchmarks import (
     assess,
     attacks,
+    caps,
     diversity,
     exact,
     faults,
@@ -40,6 +41,7 @@ from benchmarks.results import save, wait_for_quiet
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "assess": assess.run,
     "attacks": attacks.run,
+    "caps": caps.run,
     "million": million.run,
     "large": large.run,
     "verify_large": verify_large.run,

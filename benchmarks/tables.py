@@ -146,6 +146,27 @@ def _diabetes() -> Table:
     )
 
 
+def _support() -> Table:
+    """Seriously ill patients: age in whole years, what they were ill with by its hierarchy."""
+    plain = ("sex", "race")
+    columns = (*plain, "income", "age", "edu", "dzgroup")
+    frame = pl.read_csv(adult.DATA / "support2.csv.gz", columns=list(columns), infer_schema=False).select(columns)
+    frame = frame.with_columns(pl.col("age").cast(pl.Float64).floor().cast(pl.Int64))
+    quasi: dict[str, Any] = {name: {"kind": "categorical"} for name in plain}
+    quasi |= {
+        "income": {"kind": "categorical", "hierarchy": "income.csv"},
+        "age": adult.AGE,
+        "edu": {"kind": "numeric"},
+    }
+    keys = {
+        "missing": "category",
+        "quasi": quasi,
+        "sensitive": {"dzgroup": {"distance": "hierarchical", "hierarchy": "dzgroup.csv"}},
+    }
+    title = "SUPPORT patients, disease group by hierarchy"
+    return Table("support2", title, frame, keys, adult.DATA / "hierarchies" / "support2")
+
+
 BY_TREE = {"distance": "hierarchical", "hierarchy": "occupation.csv"}
 SCHOOL = {"distance": "ordered", "order": list(adult.SCHOOL_ORDER)}
 TABLES: dict[str, Callable[[], Table]] = {
@@ -160,4 +181,5 @@ TABLES: dict[str, Callable[[], Table]] = {
     "census": census,
     "hospital": hospital,
     "diabetes": _diabetes,
+    "support2": _support,
 }

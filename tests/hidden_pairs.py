@@ -28,7 +28,7 @@ from tests.hidden_changes import (
 EVERYTHING = {
     *("recode generalize", "recode suppress"),
     *("missing None", "missing category", "missing drop"),
-    *("joints", "l", "bins", "several classes", "files", "certificates", "other losses", "other types"),
+    *("joints", "l", "bins", "caps", "several classes", "files", "certificates", "other losses", "other types"),
     *("kind numeric", "kind date", "kind categorical", "kind text", "kind digits"),
     *("publish interval", "publish bounds", "publish mean"),
     *("hierarchy NoneType", "hierarchy Hierarchy", "hierarchy Intervals", "hierarchy Prefixes", "hierarchy Dates"),
@@ -93,3 +93,4 @@ def count(counts: Counter[str], base: tclose.Release) -> None:
     for sensitive in base.schema.sensitive:
         counts["l"] += sensitive.l is not None
         counts["bins"] += sensitive.bins is not None
+        counts["caps"] += sensitive.caps is not None

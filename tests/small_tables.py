@@ -22,12 +22,18 @@ LEAVES = ["flu", "cold", "rash", "burn", "sore"]
 KINDS = ("numeric", "stepped", "flat", "tree", "date", "text", "digits")
 DISTANCES = ("equal", "ordered", "ranks", "numeric", "hierarchical", "matrix")
 DEMANDS = ("k", "t", "t", "two", "three", "joint", "l", "frequency", "t and l")
+CAPPED = ("caps", "caps and t", "two caps")  # demands that others leave out
 RECODES = ("suppress", "generalize")
 
 
 def starred_table(seed: int) -> tuple[pl.DataFrame, Schema]:
     """The same where cells are suppressed and no l is asked: what `exact` and `milp` both take."""
     return small_table(seed, recodes=RECODES[:1], demands=("k", "t", "t", "t", "two", "three", "joint"))
+
+
+def capped_table(seed: int, recodes: Sequence[str] = RECODES) -> tuple[pl.DataFrame, Schema]:
+    """A small table that asks caps on belief, now and then beside a t."""
+    return small_table(seed, 7, recodes, CAPPED)
 
 
 def small_table(
@@ -49,12 +55,14 @@ def small_table(
         values, keys = _quasi(kind, n, recode, random)
         columns[f"q{place}"], quasi[f"q{place}"] = _with_gaps(values, missing, random), keys
     demand = random.choice(demands)
-    for place in range({"k": 0, "two": 2, "three": 3, "joint": 2}.get(demand, 1)):
+    for place in range({"k": 0, "two": 2, "three": 3, "joint": 2, "two caps": 2}.get(demand, 1)):
         distance = random.choice(distances)
         values, keys = _sensitive(distance, n, random)
         gaps = missing if missing == "drop" or distance not in ("numeric", "matrix") else None
         columns[f"s{place}"] = _with_gaps(values, gaps, random)
         sensitive[f"s{place}"] = keys | _asked(demand, n, random)
+        if demand in CAPPED and distance == "hierarchical" and random.random() < 0.6:
+            sensitive[f"s{place}"]["levels"] = True
     joint = {"both": {"columns": ["s0", "s1"], "t": _threshold(n, random)}} if demand == "joint" else {}
     keys = {"k": random.choice([1, 1, 2, 2, 3]), "recode": recode, "quasi": quasi, "sensitive": sensitive}
     keys |= {"joint": joint} | ({"missing": missing} if missing else {})
@@ -209,7 +217,19 @@ def _asked(demand: str, n: int, random: Random) -> dict[str, Any]:
         )
     if demand == "frequency":
         asked["l"] = {"frequency": 2}
+    if demand in CAPPED:
+        asked |= random.choice(
+            [{"rise": _threshold(n, random)}, {"beta": _growth(n, random)}, {"rise": "1/2", "beta": _growth(n, random)}]
+        )
+        asked |= {"enhanced": True} if "beta" in asked and random.random() < 0.5 else {}
+    if demand == "caps and t":
+        asked["t"] = _threshold(n, random)
     return asked
+
+
+def _growth(n: int, random: Random) -> Fraction:
+    """Often such that classes lie exactly at it."""
+    return random.choice([Fraction(random.randint(1, 3 * n), random.randint(1, n)), Fraction(1), Fraction(1, 2)])
 
 
 def _threshold(n: int, random: Random) -> Fraction:

@@ -31,6 +31,7 @@ def test_some_pairs(tmp_path: Path) -> None:
     assert counts["pairs"] > 10
     assert counts["files"] > 0
     assert counts["other types"] > 0
+    assert counts["caps"] > 0
 
 
 @pytest.mark.slow

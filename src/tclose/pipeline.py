@@ -20,6 +20,7 @@ from tclose.algorithms.control import Control
 from tclose.algorithms.explain import explain_single_class
 from tclose.algorithms.held_classes import held_classes
 from tclose.algorithms.requirement import Requirement
+from tclose.distances import Tree
 from tclose.errors import (
     HighLossWarning,
     InfeasibleError,
@@ -42,6 +43,8 @@ from tclose.schema.keys import SchemaKeys, takes_keys
 from tclose.schema.schema import Schema, SchemaLike
 from tclose.table.arguments import check_order, take_in
 from tclose.table.class_distances import Distances
+from tclose.table.class_rises import largest_rises
+from tclose.table.classes import Tally
 from tclose.table.column_digests import column_digests
 from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.measuring import measure_classes
@@ -184,6 +187,7 @@ def assess(
 ) -> Report:
     """Measure a table as it stands, raw or already generalized: k, t and l, and the worst classes.
 
+    `disclosure` has, by sensitive attribute, what classes tell of single values: (alpha, k), beta, delta and rise.
     k counts persons where the schema has a `unit` and the table its column, else rows.
     The parameters are those of `anonymize`, but that k need not be given. Quasi-identifiers are
     compared as they are, so hierarchies of theirs need not cover them.
@@ -297,7 +301,9 @@ def _check_agreement(measured: Measured, table: EncodedTable, schema: Schema) ->
     """What methods go by and what the verifier measures of the released classes must be the same, to the last digit."""
     n = len(schema.sensitive)
     columns = zip(table.domains[:n], table.codes[:n], strict=True)
-    found = measure_classes(columns, schema.joint, measured.grouping.labels).distances
+    classes = measure_classes(columns, schema.joint, measured.grouping.labels)
+    found = classes.distances
+    _check_rises(measured, table, schema, classes.tallies)
     for name, distances in found.items():
         if distances.largest() != measured.t[name]:
             raise VerificationError(
@@ -306,6 +312,20 @@ def _check_agreement(measured: Measured, table: EncodedTable, schema: Schema) ->
                 "report this."
             )
     return found
+
+
+def _check_rises(measured: Measured, table: EncodedTable, schema: Schema, tallies: Mapping[str, Tally]) -> None:
+    """The same for the shares of values that are capped."""
+    for domain, sensitive in zip(table.domains, schema.sensitive, strict=False):
+        name, caps = sensitive.column, sensitive.caps
+        if caps is None:
+            continue
+        paths = domain.form.paths if caps.levels and isinstance(domain.form, Tree) else None
+        if largest_rises(tallies[name], paths) != (measured.rises[name].rise, measured.rises[name].beta):
+            raise VerificationError(
+                f"'{name}': the shares of its values rise otherwise by what methods go by than by the verifier. One of "
+                "them is wrong, so nothing is released. Please report this."
+            )
 
 
 def _check_numbers(seed: object, time: object) -> None:

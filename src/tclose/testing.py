@@ -213,6 +213,13 @@ def _asking(name: str, *, feasible: bool = True, k: int = 2, **asked: Any) -> Ca
     return Case(name, lambda can: _table(can, _mixed(can), k, sensitive={"ill": _ill(can, **asked)}), feasible)
 
 
+def _capped_nodes(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
+    """Caps that inner nodes of a hierarchy keep too, missing values being one more value."""
+    tree = {"lung": ["flu", "cold"], "skin": ["rash"]}
+    capped = {"distance": "hierarchical", "hierarchy": tree, "rise": 0.3, "beta": 2, "enhanced": True, "levels": True}
+    return _table(can, _with_missing(can), missing="category", sensitive={"ill": capped})
+
+
 def _matrix(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
     costs = {"values": ["cold", "flu", "rash"], "costs": [[0, 0.5, 1], [0.5, 0, 1], [1, 1, 0]]}
     return _table(can, _mixed(can), sensitive={"ill": {"distance": "matrix", "matrix": costs, "t": 0.3}})
@@ -279,6 +286,11 @@ AWKWARD = (
     _asking("all of l", l=_ALL_OF_L),
     _asking("frequency of 2 alone", l={"frequency": 2}),
     _asking("frequency that the table misses", l={"frequency": 4}, feasible=False),
+    _asking("rise alone", rise=0.2),
+    _asking("rise 0", rise=0),
+    _asking("beta alone", beta=1),
+    _asking("t, l, rise and enhanced beta", t=0.5, l=2, rise=0.3, beta="3/2", enhanced=True),
+    Case("caps on inner nodes", _capped_nodes),
     Case("a matrix", _matrix),
     Case("a joint", lambda can: _joint(can, 0.3)),
     Case("a joint of t 0", lambda can: _joint(can, 0)),

@@ -29,6 +29,7 @@ from tests.oracles.optimal_partition import Problem, optimum_by_subsets, optimum
 from tests.seeds import for_seeds
 from tests.small_tables import (
     DISTANCES,
+    capped_table,
     matrix_table,
     paired_table,
     reached_table,
@@ -144,6 +145,27 @@ def test_optimal_methods_find_the_optimum(name: str, seed: int) -> None:
     method, (frame, schema) = find(name), small_table(seed)
     if is_for(method, schema):
         check_optimal(method, frame, schema, least_of(seed))
+
+
+@for_seeds(60, at_a_time=30)
+def test_optimal_methods_find_the_optimum_under_caps(seed: int) -> None:
+    for name, recodes in (("exact", ("suppress", "generalize")), ("milp", ("suppress",))):
+        frame, schema = capped_table(seed, recodes)
+        least = optimum_by_subsets(Problem.of(frame, schema))
+        check_optimal(find(name), frame, schema, least)
+
+
+@for_seeds(200, at_a_time=100)
+def test_the_oracle_and_the_package_judge_caps_alike(seed: int) -> None:
+    frame, schema = capped_table(seed)
+    problem, table = Problem.of(frame, schema), encode(read(frame), schema)
+    requirement = Requirement.of(schema, table)
+    rng = np.random.default_rng(seed)
+    for _ in range(8):
+        rows = np.flatnonzero(rng.random(len(table)) < 0.6)
+        if len(rows):
+            holds = len(rows) >= schema.k and requirement.holds([codes[rows] for codes in table.codes])
+            assert holds == problem.allowed(tuple(rows.tolist()))
 
 
 @pytest.mark.slow

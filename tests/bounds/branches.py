@@ -13,6 +13,7 @@ from tclose.schema.schema import Schema
 from tclose.testing import Case
 
 LEVELS = {"build": "intervals", "widths": [5, 10, 30]}  # for methods that climb them
+HALVES = {"low": {"least": ["0", "1"], "2": []}, "high": ["3", "4", "5"]}
 Asking = Callable[[Capabilities], dict[str, Any]]
 
 
@@ -61,6 +62,20 @@ def _l_alone(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
     n = _size(can, 1200)
     columns = {"a": _drawn(n, 3).astype(str), "b": _drawn(n, 40, 2), "ill": np.arange(n) % 3}
     return _table(can, columns, 2, {"distance": "equal", "l": {"frequency": 2}})
+
+
+def _diverse(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
+    """Distinct values and entropy that some cuts lack, one value being rare."""
+    n = _size(can, 900)
+    columns = {"a": _drawn(n, 3).astype(str), "b": _drawn(n, 40, 2), "ill": np.minimum(_drawn(n, 30, 3), 3)}
+    return _table(can, columns, 2, {"distance": "equal", "l": {"distinct": 2, "entropy": 1.2}})
+
+
+def _capped(can: Capabilities, **asked: Any) -> tuple[pl.DataFrame, Schema]:
+    """Caps alone, on values or on nodes of a hierarchy: some cuts break them."""
+    n = _size(can, 900)
+    columns = {"a": _drawn(n, 3).astype(str), "b": _drawn(n, 40, 2), "ill": np.minimum(_drawn(n, 9, 3), 5).astype(str)}
+    return _table(can, columns, 2, asked)
 
 
 def _one_quasi(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
@@ -113,6 +128,9 @@ BRANCHES = (
     Case("nothing sensitive, one row apart", lambda can: _undivided(can, None)),
     Case("one row apart", lambda can: _undivided(can, _asked(can))),
     Case("l alone", _l_alone),
+    Case("distinct values and entropy", _diverse),
+    Case("caps on values", lambda can: _capped(can, distance="equal", rise=0.1, beta=2, enhanced=True)),
+    Case("caps on nodes", lambda can: _capped(can, distance="hierarchical", hierarchy=HALVES, rise=0.1, levels=True)),
     Case("one quasi-identifier", _one_quasi),
     Case("one value everywhere", _one_value),
     Case("a thousand equal rows", _equal_rows),

@@ -309,7 +309,7 @@ def test_every_reason_is_there(run: Run) -> None:
     out = run(*FLAGS)[1]
     assert "id: nearly every row has a value of its own (200 distinct values in 200 rows)" in out
     assert "its name says that it is an age (HIPAA: ages over 89)" in out
-    assert "At t = 0.2 no value is more than 20 points commoner in a class than in the table." in out
+    assert "At t = 0.2 no value is more than 20 points commoner in a class than in the table (rise = 0.2" in out
     assert 'missing_values = ["?"]' in out
 
 

@@ -248,7 +248,24 @@ class _Maker:
             keys["t"] = self._threshold()
         if "t" not in keys or draw.random() < 0.3:
             keys["l"] = self._diversity()
-        return keys
+        return keys | self._caps(name, keys)
+
+    def _caps(self, name: str, keys: dict[str, Any]) -> dict[str, Any]:
+        """Caps on belief, drawn apart: now and then in the place of t and l."""
+        draw, caps = random.Random(f"{self.seed} {name}"), dict[str, Any]()
+        if draw.random() < 0.65:
+            return caps
+        if draw.random() < 0.6:
+            caps["rise"] = draw.choice([0, 0.05, 0.1, 0.25, "1/3", 0.5, 0.9, 1])
+        if "rise" not in caps or draw.random() < 0.4:
+            caps["beta"] = draw.choice([0.1, 0.5, 1, 1, "4/3", 2, 3, 20])
+            caps |= {"enhanced": True} if draw.random() < 0.5 else {}
+        if keys["distance"] == "hierarchical" and draw.random() < 0.5:
+            caps["levels"] = True
+        if draw.random() < 0.4:
+            keys.pop("t", None)
+            keys.pop("l", None)
+        return caps
 
     def _equal(self, name: str) -> dict[str, Any]:
         self._fill(name, [kind for kind in POOLS if "many digits" not in self.avoid or kind != "decimal"])

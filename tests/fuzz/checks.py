@@ -19,7 +19,16 @@ import tclose
 from tests.fuzz.cases import Case
 from tests.fuzz.feasible import is_feasible
 from tests.fuzz.forms import FORMS, as_rows, read_file, written
-from tests.fuzz.judged import Verdict, as_fractions, differences, quiet, release_of, verdict_of
+from tests.fuzz.judged import (
+    Verdict,
+    as_fractions,
+    cap_differences,
+    caps_told,
+    differences,
+    quiet,
+    release_of,
+    verdict_of,
+)
 from tests.fuzz.meaning import NoMeaning, Rows
 from tests.fuzz.oracle import Judgement, judge, released_columns, remaining
 from tests.fuzz.truth import lies
@@ -95,6 +104,7 @@ def _release(
         yield Finding("broken promise", "; ".join(truth.broken))
     told = release.certificate.as_dict()
     wrong = differences(truth, told["reached"]["k"], as_fractions(told["reached"]), told["reached"]["l"])
+    wrong += cap_differences(truth, caps_told(told["reached"]))
     wrong += [f"{key} {told[key]}" for key in ("rows", "classes") if told[key] != getattr(truth, key)]
     if wrong:
         yield Finding("certificate", "; ".join(wrong))
@@ -115,7 +125,7 @@ def _thresholds(case: Case, frame: pl.DataFrame, truth: Judgement, counts: Count
         except tclose.TcloseError as refusal:
             yield Finding("verdict refused", f"{name}: {type(refusal).__name__} {refusal}")
             return
-        wrong = differences(truth, found.k, found.t, found.l)
+        wrong = differences(truth, found.k, found.t, found.l) + cap_differences(truth, found.rises)
         if wrong:
             yield Finding("verdict", f"{name}: {'; '.join(wrong)}")
         elif found.holds not in (None, expected):
@@ -134,6 +144,10 @@ def _next_to(schema: dict[str, Any], truth: Judgement) -> Iterator[tuple[str, di
     for name, keys in schema.get("sensitive", {}).items():
         if isinstance(keys.get("l"), dict) and "frequency" in keys["l"]:
             reached["sensitive"][name]["l"]["frequency"] = str(truth.l[name].frequency)
+    caps = [(name, key, truth.rises[name][place]) for name in truth.rises for place, key in enumerate(("rise", "beta"))]
+    caps = [(name, key, most) for name, key, most in caps if key in schema["sensitive"][name] and most > JUST_BELOW]
+    for name, key, most in caps:
+        reached["sensitive"][name][key] = str(most)
     yield "exactly what is reached", reached, True
     more = copy.deepcopy(reached)
     more["k"] = truth.k + 1
@@ -143,6 +157,10 @@ def _next_to(schema: dict[str, Any], truth: Judgement) -> Iterator[tuple[str, di
             more = copy.deepcopy(reached)
             more[part][name]["t"] = str(truth.t[name] - JUST_BELOW)
             yield f"t of {name} just below", more, False
+    for name, key, most in caps:
+        more = copy.deepcopy(reached)
+        more["sensitive"][name][key] = str(most - JUST_BELOW)
+        yield f"{key} of {name} just below", more, False
 
 
 # -- mutants
@@ -163,7 +181,7 @@ def _mutants(
         except tclose.TcloseError as refusal:
             yield Finding("mutant refused", f"{name}: {type(refusal).__name__} {refusal}")
             continue
-        wrong = differences(truth, found.k, found.t, found.l)
+        wrong = differences(truth, found.k, found.t, found.l) + cap_differences(truth, found.rises)
         if found.holds not in (None, truth.holds):
             wrong.append(f"holds is {truth.holds}, told as {found.holds} ({'; '.join(truth.broken)})")
         if wrong:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,6 +28,7 @@ class Verdict:
     t: dict[str, Fraction]
     l: dict[str, Any]  # noqa: E741
     holds: bool | None
+    rises: dict[str, tuple[Fraction, Fraction]]
 
 
 @contextmanager
@@ -67,12 +68,28 @@ def verdict_of(table: Any, keys: Keys) -> Verdict:
     """What `tclose.verify` says."""
     with quiet():
         found = tclose.verify(table, keys)
-    return Verdict(found.k or 0, found.t, found.l, found.holds)
+    rises = {name: (each.rise, each.beta) for name, each in found.rises.items()}
+    return Verdict(found.k or 0, found.t, found.l, found.holds, rises)
 
 
 def as_fractions(reached: dict[str, Any]) -> dict[str, Fraction]:
     """The distances of a certificate; one that is not exact is the double it is."""
     return {name: Fraction(each.get("exact") or each["value"]) for name, each in reached["t"].items()}
+
+
+def caps_told(reached: dict[str, Any]) -> dict[str, tuple[Fraction | None, Fraction | None]]:
+    """Rise and beta of a certificate; None of what is not asked."""
+    told = [{name: Fraction(each["exact"]) for name, each in reached.get(key, {}).items()} for key in ("rise", "beta")]
+    return {name: (told[0].get(name), told[1].get(name)) for name in {**told[0], **told[1]}}
+
+
+def cap_differences(truth: Judgement, rises: Mapping[str, tuple[Fraction | None, Fraction | None]]) -> list[str]:
+    """Where rise or beta is not that of the judge; None is not told."""
+    found = [f"caps of {name} are not told" for name in truth.rises if name not in rises]
+    for name, told in rises.items():
+        if any(one not in (None, real) for one, real in zip(told, truth.rises[name], strict=True)):
+            found.append(f"rise and beta of {name} are {truth.rises[name]}, told as {told}")
+    return found
 
 
 def differences(truth: Judgement, k: int, t: dict[str, Fraction], l: dict[str, Any]) -> list[str]:  # noqa: E741

@@ -32,7 +32,7 @@ def choose_method(schema: dict[str, Any], n: int, draw: random.Random) -> tuple[
         able += ["k-approx"] * 4
     if n <= 14:
         able += ["exact"] * 2
-    frequency = all(keys.get("l") == {"frequency": 2} and "t" not in keys for keys in asked)
+    frequency = all(keys.get("l") == {"frequency": 2} and not {"t", "rise", "beta"} & {*keys} for keys in asked)
     if schema["k"] <= 2 and frequency and "joint" not in schema:
         able += ["two-diversity"] * 6
     method = draw.choice(PARTICULAR if draw.random() < 0.03 else able)

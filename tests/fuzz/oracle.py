@@ -1,4 +1,4 @@
-"""The slow, obvious judge: classes, k, every t, every l, and whether a released table keeps its promise.
+"""The slow, obvious judge: classes, k, every t, l and cap on belief, and whether a released table keeps its promise.
 
 A table is a list of dicts of plain Python values or texts, a schema the plain dict that
 `Schema.from_dict` takes. Everything is counted from the definitions, in integers and fractions.
@@ -13,8 +13,9 @@ from fractions import Fraction
 from math import exp, log, prod
 from typing import Any
 
-from tests.fuzz.grounds import Attribute, Keys, attribute, exact, joined
+from tests.fuzz.grounds import Attribute, Keys, attribute, exact, joined, leaf_paths
 from tests.fuzz.meaning import Cell, Rows, is_missing, label
+from tests.oracles.belief import is_enhanced, largest_beta, largest_rise
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Judgement:
     t: dict[str, Fraction]
     l: dict[str, Diverse]  # noqa: E741 - the name of the field's literature
     broken: list[str] = field(default_factory=list)
+    rises: dict[str, tuple[Fraction, Fraction]] = field(default_factory=dict)  # of what is capped: rise and beta
 
     @property
     def holds(self) -> bool:
@@ -111,7 +113,34 @@ def judge(rows: Rows, schema: Keys) -> Judgement:
         wanted = {"distinct": keys["l"]} if isinstance(keys.get("l"), int) else keys.get("l") or {}
         l[name] = _diversity(counts, wanted)
         broken += [f"l of {name}" for each in counts if not is_diverse(each, wanted)][:1]
-    return Judgement(len(rows), len(classes), k, t, l, broken)
+    rises = {}
+    for name, keys in schema.get("sensitive", {}).items():
+        if "rise" in keys or "beta" in keys:
+            sides = _capped([row[name] for row in rows], attributes[name], keys, schema)
+            pairs = [(values, [[values[row] for row in members] for members in classes]) for values in sides]
+            rises[name] = max(largest_rise(*pair) for pair in pairs), max(largest_beta(*pair) for pair in pairs)
+            broken += _broken_caps(name, keys, rises[name], all(is_enhanced(*pair) for pair in pairs))
+    return Judgement(len(rows), len(classes), k, t, l, broken, rises)
+
+
+def _capped(cells: list[Cell], of: Attribute, keys: Keys, schema: Keys) -> list[list[Any]]:
+    """What has a share, row by row: the value; and at every depth of a hierarchy, if asked, the node there."""
+    sides: list[list[Any]] = [list(of.places)]
+    if keys.get("levels"):
+        paths = leaf_paths(keys["hierarchy"])
+        ways = [
+            ("missing",) if is_missing(cell, schema.get("missing_values", ()), False) else paths[label(cell)]
+            for cell in cells
+        ]
+        sides += [[way[:depth] for way in ways] for depth in range(1, max(map(len, ways)) + 1)]
+    return sides
+
+
+def _broken_caps(name: str, keys: Keys, reached: tuple[Fraction, Fraction], enhanced: bool) -> list[str]:
+    broken = [f"rise of {name} is {reached[0]}"] if "rise" in keys and reached[0] > exact(keys["rise"]) else []
+    if "beta" in keys and (reached[1] > exact(keys["beta"]) or (keys.get("enhanced") and not enhanced)):
+        broken.append(f"beta of {name} is {reached[1]}")
+    return broken
 
 
 def _narrow_groups(rows: Rows, quasi: list[str], schema: Keys) -> list[str]:

@@ -16,6 +16,7 @@ from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.distances import Equal, Form, Hierarchical, Line, Numeric, Ordered, Transport, Tree
 from tclose.kernels import closeness
 from tclose.kernels.closeness import ASK, NO, OTHER, TRANSPORT, YES
+from tclose.schema.belief_caps import BeliefCaps
 from tclose.schema.columns import Diversity
 from tclose.schema.hierarchy import Hierarchy
 from tclose.table.encode import Domain
@@ -45,14 +46,22 @@ def random_requirement(rng: np.random.Generator) -> tuple[Requirement, np.ndarra
     t = Fraction(int(rng.integers(0, 21)), 20)
     asked = [None, Diversity(2), Diversity(entropy=Fraction(2)), Diversity(frequency=Fraction(3, 2))]
     asked.append(Diversity(recursive=(Fraction(3, 2), 2)))
-    attribute = Attribute(Domain("x", form, False), reference, t, asked[int(rng.integers(5))])
+    attribute = Attribute(Domain("x", form, False), reference, t, asked[int(rng.integers(5))], random_caps(rng, form))
     return Requirement(1, (attribute,), n), codes
+
+
+def random_caps(rng: np.random.Generator, form: Form) -> BeliefCaps | None:
+    rise = Fraction(int(rng.integers(0, 11)), 10) if rng.random() < 0.5 else None
+    beta = Fraction(int(rng.integers(1, 9)), 3) if rng.random() < 0.5 else None
+    enhanced = beta is not None and rng.random() < 0.5
+    levels = isinstance(form, Tree) and rng.random() < 0.5
+    return None if rise is None and beta is None else BeliefCaps(rise, beta, enhanced, levels)
 
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_agrees_with_fractions(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
-    names = ("count_side", "line_terms", "tree_terms", "within", "diverse", "holds")
+    names = ("count_side", "line_terms", "tree_terms", "within", "diverse", "climb", "below_caps", "judge", "holds")
     functions = {name: getattr(closeness, name) for name in names}
     if not compiled:
         for name in names:
@@ -202,3 +211,17 @@ def test_what_an_earlier_version_kept_on_disk_is_passed_by(monkeypatch: pytest.M
     dispatcher: Any = closeness.within
     monkeypatch.setattr("numba.core.caching.pickle.loads", gone)
     assert dispatcher._cache._cache_file._load_index() == {}
+
+
+@pytest.mark.parametrize("step", [-1, 0, 1])
+def test_caps_at_the_edge_of_64_bits(step: int) -> None:
+    """A class of 2^31 rows whose share is just at its cap, or one row beside it."""
+    n, half = 2**31, 2**30
+    form, caps = Equal().form(2), BeliefCaps(rise=Fraction(1, 4))
+    attribute = Attribute(Domain("x", form, False), np.array([half // 2, n - half // 2]), None, None, caps)
+    requirement = Requirement(1, (attribute,), n)
+    scratch = scratch_of(requirement)
+    scratch.counts[:2], scratch.touched[:2] = [half + step, n - half - step], [0, 1]
+    verdict = closeness.judge(rules_of(requirement), 0, scratch, 2, n)
+    assert verdict == (NO if step > 0 else YES)
+    assert attribute.holds(np.array([half + step, n - half - step])) == (step <= 0)

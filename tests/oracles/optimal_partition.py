@@ -21,8 +21,8 @@ import polars as pl
 from tclose.schema.columns import Diversity, Quasi, Sensitive
 from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
+from tests.oracles import belief, diversity
 from tests.oracles import distance as d
-from tests.oracles import diversity
 from tests.oracles.sabre import exact_transport
 
 Members = tuple[int, ...]
@@ -245,6 +245,8 @@ def alone(sensitive: Sensitive, domain: Domain) -> Iterator[Test]:
         yield close(domain, sensitive.t)
     if sensitive.l is not None:
         yield diverse(domain, sensitive.l)
+    if sensitive.caps is not None:
+        yield capped(domain, sensitive)
 
 
 def close(domain: Domain, t: Fraction) -> Test:
@@ -256,6 +258,24 @@ def close(domain: Domain, t: Fraction) -> Test:
         return domain.emd(counts, reference) <= t
 
     return lambda members: within(domain.counts(members))
+
+
+def capped(domain: Domain, sensitive: Sensitive) -> Test:
+    """Whether the shares of all values, and of all nodes if `levels` says so, keep the caps."""
+    sides: list[list[Any]] = [list(domain.places)]
+    if sensitive.levels:
+        assert sensitive.hierarchy is not None
+        ways = [("*", *path[-2::-1]) for path in paths_of(sensitive.hierarchy)] + [("*", "missing")]
+        deepest = max(map(len, ways))
+        sides += [[ways[place][:depth] for place in domain.places] for depth in range(2, deepest + 1)]
+
+    def holds(members: Members) -> bool:
+        return all(
+            belief.holds(side, [[side[row] for row in members]], sensitive.rise, sensitive.beta, sensitive.enhanced)
+            for side in sides
+        )
+
+    return holds
 
 
 def diverse(domain: Domain, asked: Diversity) -> Test:

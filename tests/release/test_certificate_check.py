@@ -33,11 +33,15 @@ FULL: dict[str, Any] = {
         "job": {"kind": "categorical", "hierarchy": TREE},
     },
     "sensitive": {
-        "ill": {"distance": "equal", "t": 0.6, "l": {"distinct": 2, "entropy": "3/2", "recursive": {"c": 9, "l": 2}}},
+        "ill": {
+            "distance": "hierarchical", "hierarchy": {"cough": ["flu", "cold"], "skin": ["rash"]}, "t": 0.6,
+            "l": {"distinct": 2, "entropy": "3/2", "recursive": {"c": 9, "l": 2}},
+            "rise": 0.5, "beta": "3/2", "enhanced": True, "levels": True,
+        },
         "pay": {"distance": "ordered", "bins": 4, "t": 0.6},
     },
     "joint": {"both": {"columns": ["ill", "pay"], "t": 0.7}},
-}
+}  # fmt: skip
 STARRED: dict[str, Any] = {
     "k": 3, "recode": "suppress", "quasi": {"zip": {"kind": "digits"}, "job": {"kind": "categorical"}},
     "identifiers": ["id", "age", "town", "pay"], "sensitive": {"ill": {"distance": "equal", "t": 0.6}},

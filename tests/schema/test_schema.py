@@ -537,7 +537,7 @@ def test_absent(tmp_path: Path) -> None:
 
 def test_a_sensitive_attribute_that_asks_nothing_is_refused_before_reading() -> None:
     schema = Schema.from_dict(base(sensitive={"ill": {"distance": "equal"}}))
-    with pytest.raises(SchemaError, match=r"\[sensitive.ill\].*neither t nor l"):
+    with pytest.raises(SchemaError, match=r"\[sensitive.ill\].*none of t, l, rise and beta"):
         tclose.anonymize("absent.csv", schema)
 
 
@@ -592,3 +592,49 @@ def test_a_schema_of_python_is_refused_at_no_great_length_either() -> None:
     with pytest.raises(SchemaError) as caught:
         Schema(2, (), identifiers=tuple(MANY), keep=tuple(MANY))
     assert len(str(caught.value)) < 10_000
+
+
+# Caps on belief
+
+
+def test_caps_are_read_exactly_and_written_back() -> None:
+    tree = {"lung": ["flu", "cold"], "skin": ["rash"]}
+    keys = {"distance": "hierarchical", "hierarchy": tree, "rise": 0.1, "beta": "4/3", "enhanced": True, "levels": True}
+    schema = Schema.from_dict(base(sensitive={"ill": keys}))
+    caps = schema.sensitive[0].caps
+    assert caps is not None
+    assert (caps.rise, caps.beta, caps.enhanced, caps.levels) == (Fraction(1, 10), Fraction(4, 3), True, True)
+    assert Schema.from_dict(schema.as_dict()) == schema
+    assert schema.unprotected == ()
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"rise": 1.5}, r"\[sensitive.ill\]: rise must be from 0 to 1"),
+        ({"rise": -0.1}, "rise must be from 0 to 1"),
+        ({"rise": "much"}, "rise must be a number"),
+        ({"beta": 0}, "beta must be above 0"),
+        ({"beta": True}, "beta must be a number"),
+        ({"t": 0.2, "enhanced": True}, "'enhanced' makes beta stricter, and there is none"),
+        ({"beta": 1, "enhanced": "yes"}, "enhanced must be true or false"),
+        ({"rise": 0.1, "levels": True}, "'levels' is for distance hierarchical"),
+    ],
+)
+def test_caps_that_mean_nothing_are_refused(keys: dict[str, Any], said: str) -> None:
+    with pytest.raises(SchemaError, match=said):
+        Schema.from_dict(base(sensitive={"ill": {"distance": "equal", **keys}}))
+
+
+def test_levels_without_a_cap_are_refused() -> None:
+    keys = {"distance": "hierarchical", "hierarchy": {"lung": ["flu"], "skin": ["rash"]}, "t": 0.2, "levels": True}
+    with pytest.raises(SchemaError, match="'levels' extends rise and beta"):
+        Schema.from_dict(base(sensitive={"ill": keys}))
+
+
+@pytest.mark.parametrize("key", ["rise", "beta"])
+def test_methods_that_do_not_promise_caps_refuse_them(key: str) -> None:
+    schema = Schema.from_dict(base(k=2, recode="suppress", sensitive={"ill": {"distance": "equal", key: "1/2"}}))
+    for method in ("k-approx", "two-diversity"):
+        with pytest.raises(SchemaError, match=f"does not guarantee {key}"):
+            tclose.anonymize("absent.csv", schema, method=method)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 EVERY_DISTANCE = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
-EVERY_GUARANTEE = frozenset({"k", "t", "l"})
+EVERY_GUARANTEE = frozenset({"k", "t", "l", "rise", "beta"})
 EVERY_RECODING = frozenset({"generalize", "suppress"})
 
 
@@ -20,7 +20,7 @@ class Capabilities:
     several_sensitive
         Whether it takes more than one sensitive attribute.
     distances, guarantees, recodings
-        The distances it knows, what it guarantees of k, t and l, and the values of `recode` it takes.
+        The distances it knows, what it guarantees of k, t, l, rise and beta, and the values of `recode` it takes.
     needs_levels
         Whether every quasi-identifier must have a hierarchy to climb.
     small_only

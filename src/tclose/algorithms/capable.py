@@ -12,8 +12,8 @@ def check_capable(algorithm: Algorithm, schema: Schema) -> None:
     asked, can = {"k"}, algorithm.capabilities
     for column in schema.unprotected:
         raise SchemaError(
-            f"[sensitive.{column}] asks neither t nor l, so nothing would protect it. "
-            "Give it one, or name the column in `keep`."
+            f"[sensitive.{column}] asks none of t, l, rise and beta, so nothing would protect it. "
+            "Give it one of them, or name the column in `keep`."
         )
     for joint in schema.joint:
         asked.add("t")
@@ -22,6 +22,7 @@ def check_capable(algorithm: Algorithm, schema: Schema) -> None:
     for sensitive in schema.sensitive:
         asked |= {"t"} if sensitive.t is not None else set()
         asked |= {"l"} if sensitive.l is not None else set()
+        asked |= {name for name, _ in sensitive.caps.items()} if sensitive.caps is not None else set()
         if "t" in can.guarantees and sensitive.t is not None and sensitive.distance not in can.distances:
             raise SchemaError(f"'{algorithm.name}' does not know distance {sensitive.distance} ('{sensitive.column}').")
     if asked - can.guarantees:

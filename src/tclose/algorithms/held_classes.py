@@ -33,7 +33,7 @@ class HeldClasses:
     k
         The share that k holds.
     attributes
-        By sensitive attribute and joint, the share that its t and l hold.
+        By sensitive attribute and joint, the share that its t, l and caps hold.
     together
         Held by none alone, but each cut breaks something.
     free
@@ -55,7 +55,7 @@ class HeldClasses:
 
 
 def held_classes(table: EncodedTable, requirement: Requirement, labels: Integers) -> HeldClasses:
-    """Cut classes along each axis, and see which demands forbid it; t and l are decided exactly.
+    """Cut classes along each axis, and see which demands forbid it; t, l and caps are decided exactly.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def held_classes(table: EncodedTable, requirement: Requirement, labels: Integers
     asked = [
         (attribute, codes)
         for attribute, codes in zip(requirement.attributes, table.codes, strict=True)
-        if attribute.t is not None or attribute.l is not None
+        if attribute.t is not None or attribute.asks_beyond_t
     ]
     chosen, smallest = _some_classes(np.bincount(labels), asked)
     rows = np.flatnonzero(chosen[labels])
@@ -144,7 +144,7 @@ def _in_either(halves: Integers, broken: Flags, cut: Flags) -> Flags:
 
 
 def _breaks(attribute: Attribute, halves: Integers, codes: NDArray[np.int32]) -> Flags:
-    """Which halves are farther than t, or less diverse than l asks; halves without rows break nothing."""
+    """Which halves break t, l or a cap; halves without rows break nothing."""
     present, dense = np.unique(halves, return_inverse=True)
     tally = Tally.of(dense.astype(np.int64), codes, attribute.domain.size)
     against = Tally(tally.code, tally.count, tally.start, tally.sizes, attribute.reference)
@@ -155,6 +155,9 @@ def _breaks(attribute: Attribute, halves: Integers, codes: NDArray[np.int32]) ->
         for place in np.flatnonzero(np.abs(distances.floats - float(attribute.t)) < 1e-9).tolist():
             far[place] = distances.exact(place) > attribute.t
         broken[present] = far
+    if attribute.limits is not None:
+        code, count = tally.code.astype(np.int64), tally.count.astype(np.int64)
+        broken[present] |= attribute.limits.broken(tally.owner, code, count, tally.sizes)
     if attribute.l is not None:
         ends = np.append(tally.start[1:], len(tally.code))
         for each, first, last in zip(present.tolist(), tally.start.tolist(), ends.tolist(), strict=True):

@@ -60,7 +60,7 @@ def rules_of(requirement: Requirement) -> Rules:
         row[columns.T_OVER], row[columns.T_UNDER] = t.limit_denominator(LARGEST).as_integer_ratio()
         if form != columns.OTHER:
             entropy[place] = _put_diversity(row, attribute.l or Diversity())
-        for column, part in _parts(attribute, row):
+        for column, part in (*_parts(attribute, row), *_cap_parts(attribute, row)):
             row[column] = sum(map(len, data))
             data.append(part)
     carried = np.flatnonzero(table[:, columns.FORM] == columns.TRANSPORT)
@@ -111,6 +111,17 @@ def _parts(attribute: Attribute, row: Integers) -> list[tuple[int, NDArray[Any]]
     row[columns.DENOMINATOR], row[columns.DEPTH] = form.denominator, form.paths.shape[1]
     row[columns.TOTAL] = int((form.weights * mass).sum())
     return [(columns.WEIGHT, form.weights), (columns.MASS, mass), (columns.PATH, form.paths.ravel())]
+
+
+def _cap_parts(attribute: Attribute, row: Integers) -> list[tuple[int, Integers]]:
+    """The largest share of each value or node, numerator and denominator in turn, by the column of where they begin."""
+    from tclose.kernels import closeness as columns
+
+    limits = attribute.limits
+    if limits is None:
+        return []
+    row[columns.CAPPED] = columns.VALUES if limits.paths is None else columns.NODES
+    return [(columns.CAPS, np.stack([limits.over, limits.under], axis=1).ravel())]
 
 
 def costs_of(table: EncodedTable) -> Costs:

@@ -1,4 +1,4 @@
-"""Requirement: k, t and l, and the reference they are measured against."""
+"""Requirement: k, t, l and caps on belief, and the reference they are measured against."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.share_limits import ShareLimits
 from tclose.distances import Transport
 from tclose.errors import InfeasibleError
+from tclose.schema.belief_caps import BeliefCaps
 from tclose.schema.columns import Diversity
 from tclose.schema.schema import Schema
 from tclose.table.encode import Domain, EncodedTable
@@ -31,12 +34,25 @@ class Attribute:
         How often each value occurs in the reference.
     t, l
         The largest distance of a class, and its diversity; None where not asked.
+    caps
+        How far the share of a single value may rise; None where not asked.
     """
 
     domain: Domain
     reference: Integers
     t: Fraction | None
     l: Diversity | None  # noqa: E741
+    caps: BeliefCaps | None = None
+
+    @cached_property
+    def limits(self) -> ShareLimits | None:
+        """What the caps come to beside the reference."""
+        return None if self.caps is None else ShareLimits.of(self.caps, self.domain.form, self.reference)
+
+    @property
+    def asks_beyond_t(self) -> bool:
+        """Whether something is asked that a class within t may break."""
+        return self.l is not None or self.caps is not None
 
     def distance(self, counts: Integers) -> Fraction:
         """The distance of a class from the reference, straight from the definition."""
@@ -58,8 +74,12 @@ class Attribute:
         return max(self.t - self.distance(counts), Fraction(0))
 
     def holds(self, counts: Integers) -> bool:
-        """Whether a class with these counts is close and diverse; exact, and slow."""
-        return (self.t is None or self.distance(counts) <= self.t) and (self.l is None or is_diverse(counts, self.l))
+        """Whether a class with these counts is close, diverse and within its caps; exact, and slow."""
+        return (
+            (self.limits is None or self.limits.hold(counts))
+            and (self.l is None or is_diverse(counts, self.l))
+            and (self.t is None or self.distance(counts) <= self.t)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,23 +103,23 @@ class Requirement:
     @classmethod
     def of(cls, schema: Schema, table: EncodedTable) -> Requirement:
         """What a schema asks, measured against the table itself."""
-        asked = [(sensitive.t, sensitive.l) for sensitive in schema.sensitive]
-        asked += [(joint.t, None) for joint in schema.joint]
+        asked = [(sensitive.t, sensitive.l, sensitive.caps) for sensitive in schema.sensitive]
+        asked += [(joint.t, None, None) for joint in schema.joint]
         attributes = tuple(
-            Attribute(domain, np.bincount(codes, minlength=domain.size).astype(np.int64), t, diversity)
-            for domain, codes, (t, diversity) in zip(table.domains, table.codes, asked, strict=True)
+            Attribute(domain, np.bincount(codes, minlength=domain.size).astype(np.int64), *of_column)
+            for domain, codes, of_column in zip(table.domains, table.codes, asked, strict=True)
         )
         return cls(schema.k, attributes, len(table))
 
     def holds(self, codes: Sequence[NDArray[np.int32]]) -> bool:
-        """Whether a class is close and diverse; `codes` are those of its rows, an array for each attribute.
+        """Whether a class meets what is asked; `codes` are those of its rows, an array for each attribute.
 
         That it has k rows the caller sees.
         """
         return all(attribute.holds(counts) for attribute, counts in self._counted(codes))
 
     def holds_in_all(self, table: EncodedTable, labels: Integers) -> bool:
-        """Whether every class has k rows and is close and diverse; exact."""
+        """Whether every class has k rows and meets all that is asked; exact."""
         from tclose.algorithms.packing import rules_of, scratch_of
         from tclose.kernels.closeness import ASK, NO, judge_classes
 
@@ -125,8 +145,8 @@ class Requirement:
     def check_whole(self, table: EncodedTable) -> None:
         """Raise InfeasibleError where even one class of all rows fails, for then every partition does.
 
-        The reference may be another table. If it is this one, the distance is 0, and only k and
-        diversity can fail.
+        The reference may be another table. If it is this one, the distance is 0 and every share is its own, and
+        only k and diversity can fail.
         """
         n = len(table)
         if n < self.k:
@@ -143,6 +163,11 @@ class Requirement:
                 raise InfeasibleError(
                     f"The whole table is farther than t from the reference in '{column}', so in every class division "
                     "some class is. Raise t."
+                )
+            if attribute.limits is not None and not attribute.limits.hold(counts):
+                raise InfeasibleError(
+                    f"In the whole table the share of some value of '{column}' is farther above its share in the "
+                    "reference than rise or beta allows, so in every class division it is in some class. Raise them."
                 )
 
 

@@ -94,7 +94,7 @@ def assess(
     json: Json = False,
     show_values: ShowValues = False,
 ) -> None:
-    """Report k, l and t of a table as it stands, raw or already generalized.
+    """Report k, l and t of a table as it stands, raw or already generalized, and what classes tell of single values.
 
     k counts persons where the schema names a unit and the table has it, else rows.
     """

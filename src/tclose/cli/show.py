@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
@@ -14,6 +15,7 @@ from tclose.evaluation.report.report_page import run_words
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
 from tclose.verification.assessment import Report
+from tclose.verification.disclosure import Disclosure
 from tclose.verification.measure_release import Measured
 from tclose.verification.verdict import Verdict
 
@@ -32,12 +34,27 @@ def show_report(report: Report, measures: bool = False) -> None:
         if report._show_values:
             for entry in report.worst(column, 3):
                 terminal.print(f"  {shown(str(entry['values']))}", highlight=False)
+    for column, told in report.disclosure.items():
+        terminal.print(_disclosed(shown(column), told, report.k), highlight=False)
     for column, found in report.measures.items() if measures else ():
         terminal.print(
             f"Other measures of [bold]{shown(column)}[/bold], which certify nothing: Euclidean {found.euclidean:.4f}, "
             f"Hamming {found.hamming} values, root of Jensen-Shannon {found.jensen_shannon:.4f}.",
             highlight=False,
         )
+
+
+def _disclosed(column: str, found: Disclosure, k: int) -> str:
+    """What classes tell of single values of one attribute."""
+    enhanced = "no beta is enough for the enhanced form"
+    if found.enhanced_beta is not None:
+        enhanced = "the enhanced form holds with it too"
+    delta = "infinite, as a class lacks a value of the table" if found.delta is None else f"{found.delta:.4f}"
+    return (
+        f"Single values of [bold]{column}[/bold]: ({float(found.alpha):.4f}, {k})-anonymous; a share rises by up to "
+        f"{float(100 * found.rise):.2f} points; beta = {float(found.beta):.4f}, and {enhanced}; largest log-ratio of a "
+        f"class {found.log_ratio:.4f}; delta-disclosure {delta}."
+    )
 
 
 def _counted(report: Report) -> str:
@@ -173,3 +190,25 @@ def _print_attributes(terminal: Console, measured: Measured, schema: Schema) -> 
     headings = ("sensitive", "distance", "t", "asked", "distinct", "entropy", "frequency")
     caption = "distinct, entropy, frequency: l of the least diverse class"
     print_table(terminal, headings, rows, n_words=2, caption=caption)
+    for line in _caps(measured, schema):
+        terminal.print(line, highlight=False)
+
+
+def _caps(measured: Measured, schema: Schema) -> Iterator[str]:
+    """What caps on belief allow, and what is reached."""
+    for sensitive in schema.sensitive:
+        reached, name = measured.rises.get(sensitive.column), f"[bold]{shown(sensitive.column)}[/bold]"
+        if reached is None:
+            continue
+        if sensitive.rise is not None:
+            color, allowed = "green" if reached.meets["rise"] else "red", float(100 * sensitive.rise)
+            points = f"[{color}]{float(100 * reached.rise):.2f}[/{color}]"
+            yield f"A share of {name} rises by up to {points} points in a class; allowed: {allowed:g}."
+        if sensitive.beta is not None:
+            kept = reached.meets["beta"] and reached.meets.get("enhanced", True)
+            color, times = "green" if kept else "red", f"{float(1 + reached.beta):.3f}"
+            enhanced = ", and 1 - ln p times for a share of p" if sensitive.enhanced else ""
+            yield (
+                f"A share of {name} is up to [{color}]{times}[/{color}] times that in the table; allowed: "
+                f"{float(1 + sensitive.beta):g} times{enhanced}."
+            )

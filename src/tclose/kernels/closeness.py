@@ -1,4 +1,4 @@
-"""Is this class close enough and diverse enough? Decided exactly, in integers.
+"""Is this class close enough, diverse enough and within its caps? Decided exactly, in integers.
 
 A class is a run of rows, or the side of a cut of one. Each sensitive attribute asks O(s) to
 count s rows, and O(s log m) (a line of m values) or O(s depth) (a tree) for the distance. A matrix and a
@@ -21,6 +21,7 @@ from tclose.kernels.transport import NEAR, carry, match_near
 
 NO, YES, ASK = 0, 1, 2
 NONE, LINE, TREE, OTHER, TRANSPORT = 0, 1, 2, 3, 4  # FORM; OTHER the caller decides: very long fractions
+VALUES, NODES = 1, 2  # CAPPED: what has a largest share; 0 is nothing
 
 # Columns of the table of rules. t is T_OVER / T_UNDER; l asked is 0 where it is not.
 FORM, SIZE, T_OVER, T_UNDER, DENOMINATOR, DEPTH, TOTAL = range(7)
@@ -31,8 +32,9 @@ DISTINCT, FREQUENCY_OVER, FREQUENCY_UNDER, RECURSIVE_OVER, RECURSIVE_UNDER, RECU
 # above it, filled up with -1. TOTAL is the sum of weight times rows.
 # For transport WEIGHT are the costs from each value to each, MASS the rows of the reference, and
 # POSITION pairs of values that lie together.
-POSITION, BELOW, AREA, WEIGHT, MASS, PATH = range(13, 19)
-N_COLUMNS = 19
+# CAPS is where the largest share of each value or node begins, its numerator and its denominator, both at most 2^31.
+POSITION, BELOW, AREA, WEIGHT, MASS, PATH, CAPPED, CAPS = range(13, 21)
+N_COLUMNS = 21
 
 Integers = NDArray[np.int64]
 
@@ -115,11 +117,8 @@ def line_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, si
 
 
 @once
-def tree_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> tuple[int, int]:
-    """a and b with sum over nodes of weight |n c(node) - s N(node)| = n a - s b.
-
-    Only nodes above values of the class have c > 0; all others add s weight N.
-    """
+def climb(rules: Rules, attribute: int, scratch: Scratch, distinct: int) -> int:
+    """Count the nodes above the values of the class, listed after these; returns where the list ends."""
     table, data, counts, touched = rules.table[attribute], rules.data, scratch.counts, scratch.touched
     depth, n_values = table[DEPTH], table[SIZE]
     found = distinct
@@ -133,6 +132,38 @@ def tree_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, si
                 touched[found] = node
                 found += 1
             counts[n_values + node] += counts[code]
+    return found
+
+
+@once
+def below_caps(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> bool:
+    """Is count / size <= over / under for every value of the class, or for every node above one?
+
+    Counts, numerators and denominators are at most 2^31, so both products fit.
+    """
+    table, data, counts, touched = rules.table[attribute], rules.data, scratch.counts, scratch.touched
+    caps, n_values, kept = table[CAPS], table[SIZE], True
+    if table[CAPPED] == VALUES:
+        for place in range(distinct):
+            code = touched[place]
+            kept = kept and counts[code] * data[caps + 2 * code + 1] <= data[caps + 2 * code] * size
+    elif table[CAPPED] == NODES:
+        found = climb(rules, attribute, scratch, distinct)
+        for place in range(distinct, found):
+            node = touched[place]
+            kept = kept and counts[n_values + node] * data[caps + 2 * node + 1] <= data[caps + 2 * node] * size
+            counts[n_values + node] = 0
+    return kept
+
+
+@once
+def tree_terms(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> tuple[int, int]:
+    """a and b with sum over nodes of weight |n c(node) - s N(node)| = n a - s b.
+
+    Only nodes above values of the class have c > 0; all others add s weight N.
+    """
+    table, data, counts, touched = rules.table[attribute], rules.data, scratch.counts, scratch.touched
+    n_values, found = table[SIZE], climb(rules, attribute, scratch, distinct)
     a, b = 0, -table[TOTAL]
     for place in range(distinct, found):
         node = touched[place]
@@ -272,9 +303,11 @@ def diverse(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size:
 
 @kernel
 def judge(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: int) -> int:
-    """NO, YES or ASK: is the counted class close and diverse in this attribute? Its counts are zero again after."""
+    """NO, YES or ASK: does the counted class meet what is asked of this attribute? Its counts are zero again after."""
     table, counts, touched = rules.table[attribute], scratch.counts, scratch.touched
     answer = diverse(rules, attribute, scratch, distinct, size)
+    if answer != NO and not below_caps(rules, attribute, scratch, distinct, size):
+        answer = NO
     if answer != NO and table[FORM] == OTHER:
         answer = ASK
     elif answer != NO and table[FORM] == TRANSPORT:
@@ -303,7 +336,7 @@ def holds(
     rules: Rules,
     scratch: Scratch,
 ) -> int:
-    """NO, YES or ASK: is the class, or one side of its cut, close and diverse? (That it has k rows the caller sees.)
+    """NO, YES or ASK: does the class, or one side of its cut, meet all that is asked but k? (That the caller sees.)
 
     Columns of `rows` from `first_code` on hold the codes of the attributes.
     """

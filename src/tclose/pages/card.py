@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tclose.pages.page import Page
@@ -32,7 +32,7 @@ def release_card(certificate: Mapping[str, Any]) -> Page:
 
 
 def promise_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """What was asked of every class beside what was reached: k, each t, each l.
+    """What was asked of every class beside what was reached: k, each t, each l, each cap on belief.
 
     Examples
     --------
@@ -59,4 +59,23 @@ def promise_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
                 )
             else:
                 rows.append((f"l of '{name}', {kind}", f"at least {parameter}", f"{found[kind]:.4g}"))
-    return rows
+    return [*rows, *_cap_rows(asked, reached)]
+
+
+def _cap_rows(asked: Mapping[str, Any], reached: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Each cap in points of percent, or in times."""
+    for name, wanted in asked.get("rise", {}).items():
+        found = reached["rise"][name]
+        yield (
+            f"rise of '{name}': how much higher the share of a value is in a class than in the table",
+            f"at most {100 * wanted['value']:g} points ({wanted['exact']})",
+            f"{100 * found['value']:.2f} points ({found['exact']})",
+        )
+    for name, wanted in asked.get("beta", {}).items():
+        found = reached["beta"][name]
+        enhanced = ", and at most 1 - ln p times for a share of p in the table" if "enhanced" in wanted else ""
+        yield (
+            f"beta of '{name}': how many times the share of a value in the table its share in a class is",
+            f"at most {1 + wanted['value']:g} times (beta = {wanted['exact']}){enhanced}",
+            f"{1 + found['value']:.4g} times (beta = {found['exact']})",
+        )

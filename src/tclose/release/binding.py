@@ -288,6 +288,7 @@ def _demands(schema: Schema) -> dict[str, str]:
     found = {joint.name: f"t of '{joint.name}'" for joint in schema.joint}
     for each in schema.sensitive:
         asked = [name for name, value in (("t", each.t), ("l", each.l)) if value is not None]
+        asked += [name for name, _ in each.caps.items()] if each.caps is not None else []
         found[each.column] = f"{' and '.join(asked) or 'nothing'} of '{each.column}'"
     return found
 

@@ -60,7 +60,13 @@ def promise(schema: Schema) -> dict[str, Any]:
             entry |= (
                 {"bins": sensitive.bins} if sensitive.bins else {"edges": [float(e) for e in sensitive.edges or ()]}
             )
+        entry |= {"levels": "rise and beta hold for inner nodes of its hierarchy too"} if sensitive.levels else {}
         columns[sensitive.column] = entry
+        if sensitive.rise is not None:
+            asked.setdefault("rise", {})[sensitive.column] = exact_and_float(sensitive.rise)
+        if sensitive.beta is not None:
+            enhanced = {"enhanced": True} if sensitive.enhanced else {}
+            asked.setdefault("beta", {})[sensitive.column] = exact_and_float(sensitive.beta) | enhanced
         if sensitive.t is not None:
             asked["t"][sensitive.column] = exact_and_float(sensitive.t)
         if sensitive.l is not None:

@@ -26,6 +26,7 @@ WRITTEN = re.compile(r"\d{1,400}(/\d{1,400})?", re.ASCII)
 NEAR = 1e-9  # logarithms may differ in the last bits between machines
 ORDERS = ("random", "as in the input")
 OF_A_FILE = ("order", "formulas", "file", "sha256")
+AS_IN_SCHEMA = ("l", "rise", "beta")  # of what is required; k and t may be stricter
 CLAIMED = {
     "method": "released values do not show what made them",
     "versions": "released values do not show what made them",
@@ -241,7 +242,7 @@ class _Compared:
         least = {name: Fraction(each["exact"]) for name, each in value["t"].items()}
         if (
             read is None
-            or not _same(given["l"], value["l"])
+            or any(not _same(given.get(key), value.get(key)) for key in AS_IN_SCHEMA)
             or not set(least) <= set(read[1]) <= set(self.measured.t)
             or read[0] < value["k"]
             or any(read[1][name] > t for name, t in least.items())
@@ -277,7 +278,8 @@ def _read_required(given: Any) -> tuple[int, dict[str, Fraction]] | None:
         if not all(isinstance(text, str) and WRITTEN.fullmatch(text) for text in texts.values()):
             return None
         ts = {name: Fraction(text) for name, text in texts.items()}
-        form = {"k": given["k"], "t": {name: exact_and_float(t) for name, t in ts.items()}, "l": given["l"]}
+        form = {"k": given["k"], "t": {name: exact_and_float(t) for name, t in ts.items()}}
+        form |= {key: given[key] for key in AS_IN_SCHEMA if key in given}
         return (given["k"], ts) if type(given["k"]) is int and _same(given, form) else None
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
         return None

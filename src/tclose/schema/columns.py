@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from tclose.errors import SchemaError
+from tclose.schema.belief_caps import BeliefCaps
 from tclose.schema.builders import PERIODS, Builder, Dates, Intervals, Prefixes
 from tclose.schema.cost_matrix import CostMatrix
 from tclose.schema.decimals import BOUNDED, is_bounded
@@ -169,7 +170,7 @@ class Diversity:
 
 @dataclass(frozen=True)
 class Sensitive:
-    """A sensitive attribute: released as it is, and protected by `t`, `l` or both.
+    """A sensitive attribute: released as it is, and protected by `t`, `l`, `rise` or `beta`, or by several of them.
 
     Attributes
     ----------
@@ -187,6 +188,8 @@ class Sensitive:
         Bin first: the guarantee is then on the bins (`bins` of equal frequency, or between `edges`).
     format
         How dates or times of an ordered attribute are written, if not ISO (as `strptime` has it).
+    rise, beta, enhanced, levels
+        Caps on the share of every single value: see `caps`.
     """
 
     column: str
@@ -200,11 +203,16 @@ class Sensitive:
     bins: int | None = None
     edges: tuple[Number, ...] | None = None
     format: str | None = None
+    rise: Fraction | None = None
+    beta: Fraction | None = None
+    enhanced: bool = False
+    levels: bool = False
 
     def __post_init__(self) -> None:
         where = f"[sensitive.{self.column}]"
         one_of(self.distance, DISTANCES, where, "distance")
         check_t(self.t, where)
+        BeliefCaps(self.rise, self.beta, self.enhanced, self.levels).check(where, self.distance == "hierarchical")
         owners = {"hierarchy": "hierarchical", "matrix": "matrix", "range": "numeric", "order": "ordered"}
         owners |= {"bins": "ordered", "edges": "ordered", "format": "ordered"}
         for key, owner in owners.items():
@@ -236,6 +244,18 @@ class Sensitive:
     def is_measured(self) -> bool:
         """Whether its values are read as numbers or dates, of which `nan` is none."""
         return self.distance == "numeric" or (self.distance == "ordered" and not self.order)
+
+    @property
+    def caps(self) -> BeliefCaps | None:
+        """What is asked of the share of every single value; None where nothing is."""
+        if self.rise is None and self.beta is None:
+            return None
+        return BeliefCaps(self.rise, self.beta, self.enhanced, self.levels)
+
+    @property
+    def is_protected(self) -> bool:
+        """Whether anything is asked of its classes."""
+        return self.t is not None or self.l is not None or self.caps is not None
 
 
 @dataclass(frozen=True)

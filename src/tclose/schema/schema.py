@@ -272,9 +272,9 @@ class Schema:
 
     @property
     def unprotected(self) -> tuple[str, ...]:
-        """The sensitive attributes of which neither t nor l is asked, alone or in a joint."""
+        """The sensitive attributes of which nothing is asked, alone or in a joint."""
         joined = {column for joint in self.joint for column in joint.columns}
-        return tuple(s.column for s in self.sensitive if s.t is None and s.l is None and s.column not in joined)
+        return tuple(each.column for each in self.sensitive if not each.is_protected and each.column not in joined)
 
     @property
     def without_levels(self) -> tuple[str, ...]:

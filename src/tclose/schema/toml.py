@@ -142,8 +142,10 @@ def _sensitive(name: str, table: Mapping[str, Any], base: Path) -> Sensitive:
     given = _known(table, Sensitive, where)
     if "distance" not in given:
         raise SchemaError(f"{where}: distance is required: equal, ordered, numeric, hierarchical or matrix.")
-    if "t" in given:
-        given["t"] = exact(given["t"], where, "t")
+    given |= {key: exact(given[key], where, key) for key in ("t", "rise", "beta") if key in given}
+    for key in ("enhanced", "levels"):
+        if not isinstance(given.get(key, False), bool):
+            raise SchemaError(f"{where}: {key} must be true or false.")
     if "l" in given:
         given["l"] = _diversity(given["l"], where)
     if "hierarchy" in given:

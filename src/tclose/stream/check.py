@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.errors import VerificationError
+from tclose.errors import SchemaError, VerificationError
 from tclose.schema.schema import Schema
 from tclose.stream.items import Outcome, Released
 from tclose.stream.replayed_rows import read_rows
@@ -61,6 +61,8 @@ class Checker:
     """
 
     def __init__(self, schema: Schema, window: int) -> None:
+        if capped := [each.column for each in schema.sensitive if each.caps is not None]:
+            raise SchemaError(f"[sensitive.{capped[0]}]: rise and beta are not checked of a stream. Take them out.")
         self._schema, self._window = schema, window
         self._types: dict[str, pl.DataType] = {}
         self._frame: pl.DataFrame | None = None

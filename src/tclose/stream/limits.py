@@ -46,6 +46,13 @@ def check_schema(schema: Schema) -> None:
             "Classes of a stream are formed without regard to `keep`, so that with its columns groups may be smaller "
             "than k. Make them quasi-identifiers, or leave them out."
         )
+    for sensitive in schema.sensitive:
+        if sensitive.caps is not None:
+            asked = " and ".join(name for name, _ in sensitive.caps.items())
+            raise SchemaError(
+                f"[sensitive.{sensitive.column}]: a stream does not keep {asked}. Take it out, and ask t or l, or "
+                "release a table."
+            )
     by_name = {sensitive.column: sensitive for sensitive in schema.sensitive}
     for joint in schema.joint:
         sizes = [_declared_size(by_name[column]) for column in joint.columns]

@@ -14,6 +14,8 @@ from tclose.table.proposing.column_evidence import Evidence
 from tclose.table.proposing.guesses import Guess, guess
 from tclose.table.source import Source
 
+PROMISES = ("t", "l", "rise", "beta", "enhanced")  # keys that any distance can have
+
 
 def guess_kind(column: pl.Series, missing_values: tuple[str, ...] = ()) -> str:
     """numeric, date, text (codes such as zip codes) or categorical.
@@ -48,7 +50,7 @@ def check_keywords(keys: Mapping[str, Any]) -> Schema:
     full = _tables(keys)
     full["quasi"] = {name: t if "kind" in t else {"kind": "categorical"} for name, t in full["quasi"].items()}
     full["sensitive"] = {
-        name: t if "distance" in t else {"distance": "equal", **{key: t[key] for key in ("t", "l") if key in t}}
+        name: t if "distance" in t else {"distance": "equal", **{key: t[key] for key in PROMISES if key in t}}
         for name, t in full["sensitive"].items()
     }
     return Schema.from_dict(full)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from tclose.table.source import Source
 from tclose.verification.cell_meanings import missing_among
 from tclose.verification.class_diversity import Reached
 from tclose.verification.covering import HIDDEN
+from tclose.verification.disclosure import Disclosure, disclosure
 from tclose.verification.distinct_values import factorize
 from tclose.verification.divergence import Divergence, divergence
 from tclose.verification.measure_release import Measured, exact_and_float, measure
@@ -89,6 +91,11 @@ class Report:
         """By sensitive attribute, the largest distance of a class by other measures; nothing is certified by them."""
         return {name: divergence(*self.measured.counts(name)) for name in self.measured.l}
 
+    @cached_property
+    def disclosure(self) -> dict[str, Disclosure]:
+        """By sensitive attribute, what classes tell of single values: (alpha, k), beta, delta, the largest rise."""
+        return {name: disclosure(*self.measured.counts(name)) for name in self.measured.l}
+
     def worst(self, column: str, most: int = 5) -> list[dict[str, Any]]:
         """The classes farthest from the whole table in one sensitive attribute, or in a joint.
 
@@ -120,6 +127,7 @@ class Report:
             "persons": self.persons,
             "notes": list(self.notes),
             "measures": {column: found.as_dict() for column, found in self.measures.items()},
+            "disclosure": {column: found.as_dict() for column, found in self.disclosure.items()},
             "worst": {column: self.worst(column) for column in self.measured.t},
         }
 

@@ -220,6 +220,31 @@ def _broken_promises(found: Measured, schema: Schema) -> Iterator[str]:
                     f"{_diverse(asked_l)} is asked."
                 )
 
+    yield from _broken_caps(found, schema)
+
+
+def _broken_caps(found: Measured, schema: Schema) -> Iterator[str]:
+    for sensitive in schema.sensitive:
+        caps, reached = sensitive.caps, found.rises.get(sensitive.column)
+        if caps is None or reached is None:
+            continue
+        what = "a value or a node" if caps.levels else "a value"
+        if caps.rise is not None and not reached.meets["rise"]:
+            yield (
+                f"rise of '{sensitive.column}': the share of {what} in some class is {_shown(reached.rise)} above that "
+                f"in the table, and rise is {_shown(caps.rise)}."
+            )
+        if caps.beta is not None and not reached.meets["beta"]:
+            yield (
+                f"beta of '{sensitive.column}': the share of {what} in some class is 1 + b times that in the table, b "
+                f"being {_shown(reached.beta)}, and beta is {_shown(caps.beta)}."
+            )
+        elif caps.enhanced and not reached.meets["enhanced"]:
+            yield (
+                f"beta of '{sensitive.column}': the share p of {what} in the table is more than 1 - ln p times as high "
+                "in some class, which `enhanced` forbids."
+            )
+
 
 def _count(rows: int) -> str:
     return "1 row" if rows == 1 else f"{rows} rows"

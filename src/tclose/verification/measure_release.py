@@ -1,4 +1,4 @@
-"""Measuring a table as it stands: k, the distance of the farthest class, and the diversity of the least diverse one."""
+"""Measuring a table as it stands: k, the farthest class, the least diverse one, and the largest rise of a share."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tclose.errors import SizeError
 from tclose.schema.columns import Diversity, Joint, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
+from tclose.verification.belief_rises import ReachedRise, RiseSearch
 from tclose.verification.class_diversity import DiversitySearch, Reached
 from tclose.verification.class_work import ClassWork, closed_form
 from tclose.verification.farthest_class import Farthest, all_distances
@@ -41,6 +42,8 @@ class Measured:
         Of each sensitive attribute, the diversity of the least diverse classes.
     n_missing
         Of each sensitive attribute, how many rows have no value.
+    rises
+        Of each sensitive attribute with caps on belief, how far shares of its values rise.
     """
 
     rows: int
@@ -49,6 +52,7 @@ class Measured:
     t: dict[str, Fraction]
     l: dict[str, Reached]  # noqa: E741 - the name of the field's literature
     n_missing: dict[str, int]
+    rises: dict[str, ReachedRise]
     _source: Source = field(repr=False)
     _schema: Schema = field(repr=False)
     _names: tuple[str, ...] = field(repr=False)
@@ -89,14 +93,25 @@ class Measured:
         return join(joint, placed) if joint else placed[name]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it: every t exactly and as a float."""
+        """As JSON has it: every t exactly and as a float; rise and beta of the attributes of which they are asked."""
         return {
             "rows": self.rows,
             "classes": self.classes,
             "k": self.k,
             "t": {column: exact_and_float(value) for column, value in self.t.items()},
             "l": {column: reached.as_dict() for column, reached in self.l.items()},
+            **self._caps_as_dict(),
         }
+
+    def _caps_as_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for column, reached in self.rises.items():
+            if "rise" in reached.meets:
+                found.setdefault("rise", {})[column] = exact_and_float(reached.rise)
+            if "beta" in reached.meets:
+                enhanced = {"enhanced": reached.meets["enhanced"]} if "enhanced" in reached.meets else {}
+                found.setdefault("beta", {})[column] = exact_and_float(reached.beta) | enhanced
+        return found
 
 
 def exact_and_float(value: Fraction) -> dict[str, Any]:
@@ -158,28 +173,39 @@ def measure(
     t: dict[str, Fraction] = {}
     reached: dict[str, Reached] = {}
     n_missing: dict[str, int] = {}
+    rises: dict[str, ReachedRise] = {}
     for sensitive in schema.sensitive:
         placed = place_values(source.column(sensitive.column), sensitive, schema)
         n_missing[sensitive.column] = placed.n_missing
-        t[sensitive.column], reached[sensitive.column] = _measure_one(groups, placed, sensitive)
+        t[sensitive.column], reached[sensitive.column], rise = _measure_one(groups, placed, sensitive)
+        rises |= {} if rise is None else {sensitive.column: rise}
         if sensitive.column in joined:
             kept[sensitive.column] = placed
     for joint in schema.joint:
         t[joint.name] = _farthest(groups, join(joint, kept))
-    found = Measured(source.n_rows, len(groups.sizes), groups.smallest, t, reached, n_missing, source, schema, names)
+    n_classes = len(groups.sizes)
+    found = Measured(source.n_rows, n_classes, groups.smallest, t, reached, n_missing, rises, source, schema, names)
     if keep_classes:
         vars(found)["grouping"] = groups  # what the property would make anew
     return found
 
 
-def _measure_one(groups: Grouping, placed: Placed, sensitive: Sensitive) -> tuple[Fraction, Reached]:
-    """Distance and diversity in one pass over the classes."""
+def _measure_one(
+    groups: Grouping, placed: Placed, sensitive: Sensitive
+) -> tuple[Fraction, Reached, ReachedRise | None]:
+    """Distance, diversity and rises, where these are capped, in one pass over the classes."""
     farthest = Farthest(work_under(placed))
     diversity = DiversitySearch(sensitive.l or Diversity())
+    rises = None
+    if sensitive.caps is not None:
+        reference = np.bincount(placed.codes, minlength=placed.ground.size).astype(np.int64)
+        rises = RiseSearch.of(sensitive.caps, placed.ground, reference)
     for block in count_values(groups, placed.codes, placed.ground.size):
         farthest.look(block)
         diversity.look(block)
-    return farthest.result(), diversity.result()
+        if rises is not None:
+            rises.look(block)
+    return farthest.result(), diversity.result(), None if rises is None else rises.result()
 
 
 def _farthest(groups: Grouping, placed: Placed) -> Fraction:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from tclose.schema.schema import Schema
+from tclose.verification.belief_rises import ReachedRise
 from tclose.verification.class_diversity import Reached
 from tclose.verification.measure_release import Measured
 
@@ -77,6 +78,11 @@ class Verdict:
     def l(self) -> dict[str, Reached]:  # noqa: E743
         """By sensitive attribute, the diversity of the least diverse classes."""
         return self.measured.l if self.measured else {}
+
+    @property
+    def rises(self) -> dict[str, ReachedRise]:
+        """By sensitive attribute with caps on belief, how far shares of its values rise."""
+        return self.measured.rises if self.measured else {}
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""

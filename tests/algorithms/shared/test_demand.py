@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from tclose.algorithms.packing import form_of
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.algorithms.shared.demand import MOST_VALUES, Softened, _joined, decidable, soften
-from tclose.distances import Form, Line, Transport, Tree
+from tclose.distances import Equal, Form, Line, Transport, Tree
 from tclose.kernels import soft as kernels
 from tclose.kernels.closeness import OTHER, TRANSPORT
+from tclose.schema.belief_caps import BeliefCaps
 from tclose.schema.columns import Diversity
 from tclose.schema.hierarchy import Hierarchy
 from tclose.table.encode import Domain
@@ -322,3 +323,77 @@ def test_short_fractions_stay() -> None:
     loose = asked(Line(np.arange(3), 2), [1, 1, 1], Fraction(1, 3), Diversity(2, Fraction(3), Fraction(5, 4), None))
     (strict,) = decidable(Requirement(2, (loose,), 3)).attributes
     assert (strict.t, strict.l) == (loose.t, loose.l)
+
+
+# Caps on belief, and diversity
+
+
+def random_caps(random: Random, form: Form) -> BeliefCaps:
+    rise, beta = Fraction(random.randint(1, 8), 10), Fraction(random.randint(1, 12), 4)
+    levels = isinstance(form, Tree) and random.random() < 0.5
+    return random.choice(
+        [BeliefCaps(rise, levels=levels), BeliefCaps(None, beta, True, levels), BeliefCaps(rise, beta)]
+    )
+
+
+def random_capped(seed: int) -> Requirement:
+    """One attribute with caps alone, some values of a tree in no row."""
+    random = Random(seed)
+    form = random_form(random)
+    rows = [random.randrange(form.size) for _ in range(random.randint(4, 40))]
+    reference = np.array([rows.count(value) for value in range(form.size)], np.int64)
+    attribute = Attribute(Domain("any", form, False), reference, None, None, random_caps(random, form))
+    return Requirement(1, (attribute,), len(rows))
+
+
+def used_of_caps(attribute: Attribute, counts: Counts, size: int) -> float:
+    """The largest (q - p) / (c - p) over all that is capped below 1."""
+    limits, n = attribute.limits, int(attribute.reference.sum())
+    assert limits is not None
+    worst = 0.0
+    for inside, cap in limits.sets():
+        p, q = Fraction(int(attribute.reference[inside].sum()), n), Fraction(int(counts[inside].sum()), size)
+        if p:
+            worst = max(worst, float((q - p) / max(cap - p, Fraction(1, 10**9))))
+    return worst
+
+
+def test_ratios_are_the_part_of_a_cap_that_is_used() -> None:
+    above = 0
+    for seed in range(200):
+        requirement, random = random_capped(seed), Random(seed)
+        (attribute,), (drawn, size) = requirement.attributes, random_class(requirement, random)
+        worst, _ = measured(soften(requirement), drawn, size)
+        assert worst == pytest.approx(used_of_caps(attribute, drawn[0], size), rel=1e-6, abs=1e-9)
+        assert (worst <= 1 + 1e-9) == attribute.holds(drawn[0])
+        above += worst > 1
+    assert 30 < above < 170
+
+
+def test_a_value_above_its_cap_is_pushed_away() -> None:
+    """A row of it, taken out for any other, brings the class nearer; and others dilute it."""
+    form, caps = Equal().form(3), BeliefCaps(Fraction(1, 10))
+    attribute = Attribute(Domain("any", form, False), np.array([10, 10, 10]), None, None, caps)
+    _, gauge = measured(soften(Requirement(1, (attribute,), 30)), [np.array([6, 2, 2])], 10)
+    assert gauge.potentials[0] > 0 > gauge.potentials[1] == gauge.potentials[2]
+
+
+def test_diversity_is_steered_towards() -> None:
+    reference = np.array([8, 8, 2])
+
+    def of(counts: list[int], diversity: Diversity) -> tuple[float, list[float]]:
+        requirement = Requirement(1, (asked(Equal().form(3), reference.tolist(), None, diversity),), 18)
+        worst, gauge = measured(soften(requirement), [np.array(counts)], sum(counts))
+        return worst, gauge.potentials[:3].tolist()
+
+    worst, potentials = of([4, 0, 1], Diversity(distinct=3))
+    assert worst > 1
+    assert potentials[1] == potentials[2] < potentials[0]  # one is missing, the other would be
+    assert of([4, 1, 1], Diversity(distinct=3))[0] == 0
+    assert of([3, 3, 0], Diversity(frequency=Fraction(2)))[0] == pytest.approx(1)
+    assert of([4, 2, 0], Diversity(frequency=Fraction(2)))[0] > 1
+    assert of([4, 2, 0], Diversity(recursive=(Fraction(2), 2)))[0] == pytest.approx(1)
+    assert of([3, 3, 0], Diversity(entropy=Fraction(2)))[0] == pytest.approx(1)
+    worst, potentials = of([4, 2, 0], Diversity(entropy=Fraction(2)))
+    assert worst > 1
+    assert potentials[0] > potentials[1] > potentials[2]

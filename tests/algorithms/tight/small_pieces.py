@@ -21,6 +21,7 @@ from tclose.algorithms.tight import regrowing_loops as regrowing
 from tclose.algorithms.tight.boxes_loops import Tools
 from tclose.algorithms.tight.pieces import Piece
 from tclose.kernels import closeness, costs, random, soft, sorting
+from tclose.schema.columns import Diversity
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
 from tests.algorithms.mondrian.test_mondrian import random_case
@@ -62,10 +63,26 @@ def rows_of(table: EncodedTable, requirement: Requirement) -> Rows:
             if attribute.t is not None:
                 distance = attribute.distance(np.bincount(codes[chosen], minlength=attribute.domain.size))
                 worst = max(worst, float(distance) / max(float(attribute.t), 1e-9))
+            if attribute.l is not None:
+                worst = max(worst, lacking(attribute.l, codes[chosen].tolist(), codes.tolist()))
         return worst
 
     places = list(zip(*(column.tolist() for column in table.places), strict=True))
     return Rows(places, [axis.weight for axis in table.axes], span_cost, close, ratio, requirement.k)
+
+
+def lacking(asked: Diversity, values: list[int], table: list[int]) -> float:
+    """How far a class is from its diversity, 1 being just enough: by its values and those of the table."""
+    n_distinct, worst = len(set(values)), 0.0
+    if asked.distinct is not None and n_distinct < asked.distinct:
+        worst = 1 + (asked.distinct - n_distinct) / asked.distinct
+    tops = [1 / asked.frequency] if asked.frequency is not None else []
+    tops += [asked.recursive[0] / (1 + asked.recursive[0])] if asked.recursive is not None else []
+    for value in set(table) if tops else ():
+        of_class, of_table = (Fraction(some.count(value), len(some)) for some in (values, table))
+        room = max(float(min(tops) - of_table), 1e-9)
+        worst = max(worst, float(of_class - of_table) / room)
+    return worst
 
 
 def of_rows(table: EncodedTable, requirement: Requirement, n: int) -> tuple[EncodedTable, Requirement]:

@@ -51,7 +51,7 @@ class Exact:
 
     Guarantee
     ---------
-    Every class meets k, t and l, decided as everywhere else (`tests/contract`), and no partition that
+    Every class meets k, t, l and caps, decided as everywhere else (`tests/contract`), and no partition that
     does loses less (`tests/algorithms/exact`, `tests/algorithms/test_optimum.py`, against all partitions).
     Partitions whose losses differ by less than floats can tell are compared in whole numbers; where they are too
     many, or their numbers too long, `optimal` is false and `loss_at_least` is below the loss by 2e-12.

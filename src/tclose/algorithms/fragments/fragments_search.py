@@ -68,7 +68,7 @@ class FragmentsSearch:
         self.complete &= not self.control.stop
         plan = sha256(found.of_cell.tobytes() + sizes.kinds.tobytes()).digest()
         if plan not in self.known:
-            asks_more = slack > 1 or any(attribute.l is not None for attribute in self.requirement.attributes)
+            asks_more = slack > 1 or any(attribute.asks_beyond_t for attribute in self.requirement.attributes)
             self.known[plan] = self._carry_out(found.of_cell[space.of_row], sizes, asks_more, begin, end)
         return self.known[plan]
 

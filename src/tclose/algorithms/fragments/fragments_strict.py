@@ -31,8 +31,8 @@ class FragmentsStrict:
     Guarantee
     ---------
     Every class has k rows and conforms to fragments whose aggregate bounds are within every t
-    (000 theorem 20), decided in integers (`tests/algorithms/fragments`); an l is met by merging until it
-    holds (`tests/contract`). Loss is heuristic.
+    (000 theorem 20), decided in integers (`tests/algorithms/fragments`); an l and caps are met by merging until
+    they hold (`tests/contract`). Loss is heuristic.
 
     Cost
     ----
@@ -80,7 +80,7 @@ def _classes(
         if found is None:
             return np.zeros(len(table), np.int64), False
         owners, sizes = found.of_cell[space.of_row], conforming_sizes(found.counts, requirement.k)
-    asks_more = any(attribute.l is not None for attribute in requirement.attributes)
+    asks_more = any(attribute.asks_beyond_t for attribute in requirement.attributes)
     stage = Stage(control, 0.0, 0.5 if asks_more else 1.0)
     labels, seeds = take_nearest(table, owners, sizes, seed, stage)
     is_whole = len(seeds) == len(sizes)

@@ -57,7 +57,7 @@ class Incognito:
 
     Guarantee
     ---------
-    Every class meets k, t and l, decided in integers; all minimal nodes are found
+    Every class meets k, t, l and caps, decided in integers; all minimal nodes are found
     (`tests/contract`, `tests/algorithms/incognito/test_incognito.py`). No full-domain generalization has
     a lower full-domain loss than the least of theirs. It raises where the whole table already
     fails: by k or l, or by t if the reference is another table.

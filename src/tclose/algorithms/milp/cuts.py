@@ -12,7 +12,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.milp.grounds import Edges, Ground, exact_costs, ground_of
+from tclose.algorithms.milp.grounds import CappedSets, Edges, Ground, exact_costs, ground_of
 from tclose.algorithms.milp.patterns import Integers, Patterns, RowTypes
 from tclose.algorithms.milp.program import Floats, Program
 from tclose.algorithms.requirement import Attribute
@@ -45,9 +45,8 @@ class CountLimit:
 
 def count_limits(place: int, attribute: Attribute, stop: Callable[[], bool]) -> list[CountLimit]:
     """The limits of an attribute, one for each set of values looked at; fewer where it was stopped."""
-    assert attribute.t is not None
     limits: list[CountLimit] = []
-    if stop():
+    if stop() or attribute.t is None or attribute.t >= 1:
         return limits
     costs = exact_costs(attribute)
     for inside in _sets(attribute):
@@ -57,6 +56,13 @@ def count_limits(place: int, attribute: Attribute, stop: Callable[[], bool]) -> 
         if share < 1:
             limits.append(CountLimit(place, inside, share / (1 - share)))
     return limits
+
+
+def cap_limits(place: int, caps: CappedSets) -> list[CountLimit]:
+    """The limits that caps on shares are."""
+    return [
+        CountLimit(place, inside, share / (1 - share)) for inside, share in zip(caps.inside, caps.shares, strict=True)
+    ]
 
 
 def largest_share(costs: list[list[Fraction]], reference: Integers, inside: NDArray[np.bool_], t: Fraction) -> Fraction:
@@ -99,7 +105,11 @@ def weigher(
     @cache
     def can_be_close(place: int, present: tuple[int, ...]) -> bool:
         attribute, (own, units) = attributes[place], costs[place]
-        assert attribute.t is not None
+        limits = attribute.limits
+        if limits is not None and limits.paths is None and sum(limits.shares[code] for code in present) < 1:
+            return False  # these values cannot fill a class
+        if attribute.t is None or attribute.t >= 1:
+            return True
         return least_work(own, attribute.reference, present) <= attribute.t * units * int(attribute.reference.sum())
 
     def weigh(vectors: Integers) -> int:

@@ -1,4 +1,7 @@
-"""What says in linear terms that a class is close: by sets of values, by the edges of a tree, or by a plan of moves."""
+"""What says in linear terms that a class is close: by sets of values, by the edges of a tree, or by a plan of moves.
+
+Caps on the shares of values are said by sets, too.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.requirement import Attribute
+from tclose.algorithms.share_limits import ShareLimits
 from tclose.distances import Line, Transport
 from tclose.distances.transport_form import ground_distances
 
@@ -58,6 +62,35 @@ class Sets:
         for inside, below in zip(self.inside, self.below.tolist(), strict=True):
             share = Fraction(below, self.n) + t / self.far
             if share < 1 and (own_inside := inside[codes]).any():
+                over, under = (share / (1 - share)).as_integer_ratio()
+                yield [(own, np.where(own_inside, float(under), -float(over)))], -np.inf, 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class CappedSets:
+    """Sets of values whose share of a class has a limit: (1 - share) (rows inside) <= share (rows outside).
+
+    Attributes
+    ----------
+    inside
+        The codes of each set.
+    shares
+        The largest share of each, below 1 and with a denominator of at most the rows of the table.
+    """
+
+    inside: NDArray[np.bool_]
+    shares: tuple[Fraction, ...]
+    exact: ClassVar[bool] = True
+    most_columns: ClassVar[int] = 0
+
+    def n_columns(self, codes: Integers) -> int:
+        """It needs no aids."""
+        return 0
+
+    def rows(self, codes: Integers, own: Integers, size: Integers, aids: Integers, t: Fraction) -> Iterator[Row]:
+        """The rows of a program that say so, whatever t is: `own` are the columns of the class, `codes` theirs."""
+        for inside, share in zip(self.inside, self.shares, strict=True):
+            if (own_inside := inside[codes]).any():
                 over, under = (share / (1 - share)).as_integer_ratio()
                 yield [(own, np.where(own_inside, float(under), -float(over)))], -np.inf, 0.0
 
@@ -155,7 +188,7 @@ class Moves:
         yield [(plan.ravel(), self.costs[np.ix_(present, wanted)].ravel()), (size, -float(t))], -np.inf, 0.0
 
 
-Ground = Sets | Edges | Moves
+Ground = Sets | CappedSets | Edges | Moves
 
 
 def ground_of(attribute: Attribute) -> Ground:
@@ -182,6 +215,24 @@ def ground_of(attribute: Attribute) -> Ground:
         beyond = (form.paths[None, :, :] == np.arange(1, len(form.parents))[:, None, None]).any(axis=2)
     weights, beyond = weights[weights > 0].astype(np.int64), beyond[weights > 0]
     return Edges(weights, denominator, beyond, beyond.astype(np.int64) @ reference, int(reference.sum()))
+
+
+def capped_sets(attribute: Attribute, n_rows: int) -> CappedSets | None:
+    """The caps of an attribute, for classes of a table of so many rows; None where none says anything.
+
+    Examples
+    --------
+    >>> from tclose.schema.belief_caps import BeliefCaps
+    >>> from tclose.table.encode import Domain
+    >>> line = Domain("days", Line(np.array([0, 1]), 1), False)
+    >>> capped_sets(Attribute(line, np.array([1, 3]), None, None, BeliefCaps(rise=Fraction(1, 4))), 4).shares
+    (Fraction(1, 2),)
+    """
+    if attribute.caps is None:
+        return None
+    limits = ShareLimits.of(attribute.caps, attribute.domain.form, attribute.reference, n_rows)
+    found = list(limits.sets())
+    return CappedSets(np.array([inside for inside, _ in found]), tuple(share for _, share in found)) if found else None
 
 
 def _sets_of(attribute: Attribute) -> Sets | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,8 +15,8 @@ from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.highs import load
 from tclose.algorithms.milp.branch_and_bound import BranchAndBound, Problem, SolverWatch
-from tclose.algorithms.milp.cuts import count_limits, weigher
-from tclose.algorithms.milp.grounds import ground_of
+from tclose.algorithms.milp.cuts import CountLimit, cap_limits, count_limits, weigher
+from tclose.algorithms.milp.grounds import Ground, capped_sets, ground_of
 from tclose.algorithms.milp.incumbent import Incumbent
 from tclose.algorithms.milp.patterns import Patterns, RowTypes
 from tclose.algorithms.milp.program import Asked
@@ -55,7 +56,7 @@ class Milp:
 
     Guarantee
     ---------
-    Every class meets k and t, decided exactly after the solver's floats are rounded to whole rows;
+    Every class meets k, t and caps, decided exactly after the solver's floats are rounded to whole rows;
     what then fails is merged until it holds (`tests/contract`, `tests/algorithms/milp/test_milp.py`).
     `loss_at_least` is a lower bound on the loss of every partition that meets the requirement, and
     `optimal` says that this one reaches it. Neither rests on the solver's word: each bound is computed
@@ -78,7 +79,7 @@ class Milp:
         summary="the fewest stars, with a proof of how few there can be; few quasi-identifiers",
         paper="Liang and Yuan 2013 (002), section 4, theorem 9",
         needs='recode = "suppress", few different rows, and tclose[optimum]',
-        guarantees=frozenset({"k", "t"}),
+        guarantees=frozenset({"k", "t", "rise", "beta"}),
         small_only=True,
         recodings=frozenset({"suppress"}),
     )
@@ -152,16 +153,27 @@ def types_of(table: EncodedTable, requirement: Requirement) -> RowTypes:
 def problem_of(types: RowTypes, requirement: Requirement, stop: Callable[[], bool]) -> Problem | None:
     """What is to be solved; None where it was stopped."""
     attributes = [requirement.attributes[place] for place in _asked(requirement)]
-    grounds = tuple(map(ground_of, attributes))
+    demands: list[tuple[int, Fraction, Ground]] = []
+    limits: list[CountLimit] = []
+    for place, attribute in enumerate(attributes):
+        if attribute.t is not None and attribute.t < 1:
+            demands.append((place, attribute.t, ground_of(attribute)))
+            limits += count_limits(place, attribute, stop)
+        if (caps := capped_sets(attribute, len(types.of_row))) is not None:
+            demands.append((place, Fraction(1), caps))
+            limits += cap_limits(place, caps)
+    grounds = tuple(ground for _, _, ground in demands)
     patterns = Patterns.of(types.vectors, weigher(types, requirement.k, attributes, grounds), stop)
     if patterns is None:
         return None
-    ts = tuple(attribute.t for attribute in attributes if attribute.t is not None)
-    limits = [limit for place, attribute in enumerate(attributes) for limit in count_limits(place, attribute, stop)]
-    return Problem(types, patterns, Asked(requirement.k, ts, grounds), limits)
+    asked = Asked(requirement.k, tuple(t for _, t, _ in demands), grounds, tuple(place for place, _, _ in demands))
+    return Problem(types, patterns, asked, limits)
 
 
 def _asked(requirement: Requirement) -> list[int]:
-    """The attributes that have a t below 1: any class is within 1."""
-    ts = enumerate(attribute.t for attribute in requirement.attributes)
-    return [place for place, t in ts if t is not None and t < 1]
+    """The attributes that have caps, or a t below 1: any class is within 1."""
+    return [
+        place
+        for place, attribute in enumerate(requirement.attributes)
+        if attribute.caps is not None or (attribute.t is not None and attribute.t < 1)
+    ]

@@ -28,14 +28,17 @@ class Asked:
     k
         The least number of rows.
     t
-        Of each attribute that has one below 1; exact.
+        Of each demand; exact, and 1 where it is one on shares.
     grounds
-        The distance of each.
+        What each demand is in linear terms.
+    places
+        The attribute of each demand, among those asked.
     """
 
     k: int
     t: tuple[Fraction, ...]
     grounds: tuple[Ground, ...]
+    places: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,9 +223,9 @@ class _Draft:
                 self.add_row([(own[together], 1.0), (there, -float(count))], -np.inf, 0.0)
 
     def bring_near(self, each: int, shaved: Fraction) -> None:
-        """Every attribute of the class is within t."""
+        """Every attribute of the class is within t, and the shares of its values are within their caps."""
         own, size = self.own(each), self.sizes[each : each + 1]
-        for place, (t, ground) in enumerate(zip(self.asked.t, self.asked.grounds, strict=True)):
+        for place, t, ground in zip(self.asked.places, self.asked.t, self.asked.grounds, strict=True):
             codes = self.types.codes[self.type[own], place]
             aids = self.add_columns(np.full(ground.n_columns(codes), float(self.covered[each])), whole=False)
             less = Fraction(0) if ground.exact else shaved  # what is exact leaves nothing to doubt

@@ -36,7 +36,7 @@ class Mondrian:
 
     Guarantee
     ---------
-    Every class meets k, t and l, decided in integers: a cut is made only if both sides do
+    Every class meets k, t, l and caps, decided in integers: a cut is made only if both sides do
     (`tests/contract`, `tests/algorithms/mondrian/test_mondrian.py`). Loss is heuristic. It raises where
     the whole table already fails: by k or l, or by t if the reference is another table.
 

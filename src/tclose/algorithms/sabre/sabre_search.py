@@ -144,7 +144,7 @@ def _carry_out(
 
 def _asks_more(attribute: Attribute, is_first: bool) -> bool:
     """Whether something is asked that taking out does not give."""
-    return attribute.l is not None or (attribute.t is not None and not is_first)
+    return attribute.asks_beyond_t or (attribute.t is not None and not is_first)
 
 
 def _plans(table: EncodedTable, requirement: Requirement, options: Options, control: Control) -> Iterator[SabrePlan]:

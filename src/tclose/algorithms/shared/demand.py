@@ -15,6 +15,7 @@ from tclose.algorithms.control import Watch
 from tclose.algorithms.packing import LARGEST
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.algorithms.shared.buckets import join_values
+from tclose.algorithms.shared.steering import capped_runs, diversity_terms
 from tclose.distances import Line, Transport, Tree
 from tclose.schema.columns import Diversity
 
@@ -47,7 +48,7 @@ def _decidable(attribute: Attribute, n: int) -> Attribute:
         factor, place = asked.recursive or (None, 0)
         recursive = None if factor is None else (min(_short(factor, math.floor), Fraction(LARGEST)), place)
         asked = Diversity(asked.distinct, asked.entropy, frequency, recursive)
-    return Attribute(domain, attribute.reference, t, asked)
+    return replace(attribute, domain=domain, t=t, l=asked)
 
 
 def _short(number: Fraction, rounded: Callable[[Fraction], int]) -> Fraction:
@@ -95,7 +96,8 @@ def soften(requirement: Requirement, watch: Watch | None = None) -> Softened:
     from tclose.kernels.soft import Soft
 
     edges, weights, shares, values = [np.zeros((0, 3), np.int64)], [np.zeros(0)], [np.zeros(0)], []
-    n_values = 0
+    caps, tops, firsts = [np.zeros((0, 3), np.int64)], [np.zeros((0, 2))], [0]
+    n_values, diverse = 0, np.zeros((len(requirement.attributes), 3))
     for number, attribute in enumerate(requirement.attributes):
         over = watch is not None and watch.stop
         of_code, low, high, weight = _no_runs(attribute) if over else _runs(attribute)
@@ -105,11 +107,24 @@ def soften(requirement: Requirement, watch: Watch | None = None) -> Softened:
             edges.append(np.stack([low + n_values, high + n_values, np.full(len(low), number)], axis=1))
             weights.append(weight / max(float(attribute.t), 1e-9))
             shares.append(below[high] - below[low])
+        ends, top = capped_runs(attribute, of_code)
+        caps.append(np.column_stack([ends + n_values, np.full(len(ends), number)]))
+        tops.append(top)
+        diverse[number] = diversity_terms(attribute, rows, len(rows) == len(of_code))
         values.append((of_code + n_values).astype(np.int32))
         n_values += len(rows)
-    return Softened(
-        Soft(np.concatenate(edges), np.concatenate(weights), np.concatenate(shares), n_values), tuple(values)
+        firsts.append(n_values)
+    soft = Soft(
+        edges=np.concatenate(edges),
+        weights=np.concatenate(weights),
+        shares=np.concatenate(shares),
+        n_values=n_values,
+        caps=np.concatenate(caps),
+        tops=np.concatenate(tops),
+        firsts=np.array(firsts),
+        diverse=diverse,
     )
+    return Softened(soft, tuple(values))
 
 
 def _runs(attribute: Attribute) -> tuple[Integers, Integers, Integers, NDArray[np.float64]]:

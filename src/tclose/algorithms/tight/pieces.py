@@ -26,6 +26,7 @@ Labels = NDArray[np.int64]
 BUDGET = 20_000_000  # row visits of a split between two looks at the clock, about 0.1 s
 ROWS_AT_A_TIME = 4000  # of a search between two looks at the clock
 MOST_ON_PLOT = 400  # rows whose classes are built anew at a time
+FEWEST_TRIALS = 200  # to build classes anew, at full effort: a small table should not want for a moment's work
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ class Piece:
         search(effort.passes)
         if effort.rebuilds and not self._ends(control):
             size = int(np.clip(8 * n // n_classes, 60, MOST_ON_PLOT))
-            n_trials = int(effort.rebuilds * n * 80 / size) + 1
+            n_trials = int(effort.rebuilds * max(n * 80 / size, FEWEST_TRIALS)) + 1
             plot, cuts = self._plot(size), self._cuts(size)
             free = np.concatenate([[most - n_classes], np.arange(n_classes, most), np.zeros(n_classes, np.int64)])
             trials = regrowing.Trials(tried=np.ones((2, 2)), random=np.array([seed], np.uint64), free=free)

@@ -54,7 +54,7 @@ class Tight:
 
     Guarantee
     ---------
-    Every class meets k, t and l, decided in integers before a class is made or changed
+    Every class meets k, t, l and caps, decided in integers before a class is made or changed
     (`tests/contract`, `tests/algorithms/tight/test_tight.py`). The same seed gives the same classes on
     any number of threads, unless it is stopped early. Loss is heuristic; never above that of
     `start`.
@@ -146,7 +146,7 @@ class _TightRun:
 
     def _find_slacks(self, softened: Softened, rng: np.random.Generator, pool: ThreadPoolExecutor) -> list[float]:
         """The slacks that lose least on a sample, best first; one alone where there is no time to try them all."""
-        if all(attribute.t is None for attribute in self.requirement.attributes):
+        if not len(softened.soft.edges) and not len(softened.soft.caps) and (softened.soft.diverse[:, 1] < 0).all():
             return [0.0]
         rows = np.sort(rng.choice(len(self.table), min(SAMPLE, len(self.table)), replace=False))
         allowed = self.control.seconds

@@ -116,6 +116,9 @@ def _changes(table: EncodedTable, asked: Requirement, columns: list[str]) -> Ite
             looser.append((words, replace(attribute, t=t)))
         if attribute.l is not None:
             looser.append((f"without l of '{name}'", replace(attribute, l=None)))
+        if attribute.caps is not None:
+            asked_of = " and ".join(key for key, _ in attribute.caps.items())
+            looser.append((f"without {asked_of} of '{name}'", replace(attribute, caps=None)))
         for words, one in looser:
             attributes = (*asked.attributes[:place], one, *asked.attributes[place + 1 :])
             yield _Change(words, table, replace(asked, attributes=attributes))

@@ -23,6 +23,7 @@ from tclose.pages.charts import (
 from tclose.pages.page import Page
 from tclose.pages.svg import Drawing
 from tclose.release.certificate import CLASSES_ALONE, LIMITS, kept_words
+from tclose.schema.columns import Sensitive
 from tclose.schema.schema import Schema
 from tclose.verification.measure_release import Measured
 from tclose.verification.share_changes import ShareChange, share_changes
@@ -120,6 +121,7 @@ def _closeness(schema: Schema, measured: Measured) -> Iterator[str]:
     far = [f"{float(measured.t[name]):.3g} in '{name}' (asked: at most {float(t):g})" for name, t in asked.items()]
     if far:
         yield f"The farthest class is at a distance from the table of {', '.join(far)}."
+    yield from _caps(schema, measured)
     changes = changes_of(schema, measured)
     if changes:
         name = max(changes, key=lambda each: max(changes[each][0].points, -changes[each][1].points))
@@ -128,6 +130,26 @@ def _closeness(schema: Schema, measured: Measured) -> Iterator[str]:
             f"Of all single values, the share of one of '{name}' moves most: up by {rise.points:.1f} points at most "
             f"({_moved(rise)}), and down by {-fall.points:.1f} points at most ({_moved(fall)})."
         )
+
+
+def _caps(schema: Schema, measured: Measured) -> Iterator[str]:
+    """What caps on belief allow and what is reached, as what someone may come to believe of a person."""
+    for each in schema.sensitive:
+        reached = measured.rises.get(each.column)
+        if reached is None:
+            continue
+        what = "a value, or a group of values of its hierarchy," if each.levels else "a value"
+        if each.rise is not None:
+            yield (
+                f"Whoever knows someone's class believes in {what} of '{each.column}' at most "
+                f"{float(100 * each.rise):g} points of percent more than from the whole table; the most reached is "
+                f"{float(100 * reached.rise):.1f} points."
+            )
+        if each.beta is not None:
+            yield (
+                f"No class has {what} of '{each.column}' more than {float(1 + each.beta):g} times as often as the "
+                f"table; the most reached is {float(1 + reached.beta):.3g} times."
+            )
 
 
 def changes_of(schema: Schema, measured: Measured) -> dict[str, tuple[ShareChange, ShareChange]]:
@@ -152,8 +174,10 @@ def add_promise(
     changes = changes_of(schema, measured)
     if changes:
         page.text("The share of a single value in a class, beside its share in the table, in points of percent:")
-        header = ("", "largest rise", "table → class", "largest fall", "table → class")
-        page.table(header, [(name, *_points(rise), *_points(fall)) for name, (rise, fall) in changes.items()])
+        header = ("", "allowed rise", "largest rise", "table → class", "largest fall", "table → class")
+        allowed = {each.column: _allowed(each) for each in schema.sensitive}
+        rows = [(name, allowed[name], *_points(rise), *_points(fall)) for name, (rise, fall) in changes.items()]
+        page.table(header, rows)
     page.text(" ".join(decided(schema, "unit" in claimed)), "soft")
     names = [name for name in ("method", "recode", "unit") if name not in claimed]
     page.text(" ".join(f"{NAMED[name]}: {_value(name, certificate[name])}." for name in names), "soft")
@@ -185,6 +209,20 @@ def _value(name: str, value: Any) -> str:
     return words if len(words) <= LONGEST else f"{words[:LONGEST]}..."
 
 
+def _allowed(sensitive: Sensitive) -> str:
+    """What caps let the share of a value rise to.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> _allowed(Sensitive("ill", "equal", rise=Fraction(1, 10), beta=Fraction(1))), _allowed(Sensitive("pay", "equal"))
+    ('+10 points, 2 times', 'no limit')
+    """
+    words = [] if sensitive.rise is None else [f"+{float(100 * sensitive.rise):g} points"]
+    words += [] if sensitive.beta is None else [f"{float(1 + sensitive.beta):g} times"]
+    return ", ".join(words) or ("no limit" if sensitive.t is None else "by t alone")
+
+
 def _points(change: ShareChange) -> tuple[str, str]:
     shares = f"{share_words(float(change.table))} → {share_words(float(change.in_class))}"
     return f"{change.points:+.1f}", shares
@@ -195,6 +233,9 @@ def decided(schema: Schema, is_claimed: bool = False) -> Iterator[str]:
     t = [each.column for each in schema.sensitive if each.t is not None] + [each.name for each in schema.joint]
     diverse = [each.column for each in schema.sensitive if each.l is not None]
     found = ["k", *([f"t of {quoted(t)}"] if t else []), *([f"l of {quoted(diverse)}"] if diverse else [])]
+    for key in ("rise", "beta"):
+        capped = [each.column for each in schema.sensitive if getattr(each, key) is not None]
+        found += [f"{key} of {quoted(capped)}"] if capped else []
     what = "; ".join(found)
     yield f"Decided without rounding on the released values, by code that shares nothing with the method: {what}."
     if schema.unprotected:

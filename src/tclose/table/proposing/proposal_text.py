@@ -225,8 +225,8 @@ class _Writer:
         points = max(each.points(t) for each in found)
         keys = {**(found[0].sensitive or {}), "t": t}
         what = f"{FIFTHS.get(keys['bins'], 'bin')} of the values" if "bins" in keys else "value"
-        told = f"# At t = {t} no {what} is more than {float(points):.3g} points commoner in a class than in the table."
-        return keys, told
+        told = f"# At t = {t} no {what} is more than {float(points):.3g} points commoner in a class than in the table"
+        return keys, f"{told} (rise = {float(points / 100):.3g} would promise that at any t)."
 
     def _open(self, label: str, names: list[str]) -> list[str]:
         each = self.guesses[names[0]]
