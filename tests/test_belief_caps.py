@@ -124,3 +124,16 @@ def test_what_binds_knows_caps(release: tclose.Release) -> None:
     assert "without rise and beta of 'ill'" in [change.words for change in changes]
     assert release.binding is not None
     assert release.binding.held.attributes["ill"] > 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "advice"),
+    [
+        ({"rise": 0.03}, "Raise rise, lower k, or use fewer"),
+        ({"t": 0.03, "beta": "1/10"}, "Raise t or beta, lower k, or use fewer"),
+        ({"t": 0.03, "l": 2}, "Raise t, lower k, lower l, or use fewer"),
+    ],
+)
+def test_a_high_loss_names_what_was_asked(asked: dict[str, Any], advice: str) -> None:
+    with pytest.warns(tclose.HighLossWarning, match=advice):
+        tclose.anonymize(people(), schema_of(**asked), method="mondrian", allow_single_class=True)

@@ -165,8 +165,7 @@ def anonymize(
         raise explain_single_class(algorithm, table, requirement, partition, control)
     if loss > 0.5:
         warnings.warn(
-            f"The release keeps its promise but loses {loss:.0%} of the information. Raise t, lower k, or use "
-            "fewer quasi-identifiers.",
+            f"The release keeps its promise but loses {loss:.0%} of the information. {_how_to_lose_less(schema)}",
             HighLossWarning,
             stacklevel=2,
         )
@@ -285,6 +284,14 @@ def _verified(
             raise InfeasibleError(f"The release would not keep its promise. {told}")
         raise VerificationError(f"The release would not keep its promise, and nothing is released. {told}")
     return found.measured, _check_agreement(found.measured, table, schema)
+
+
+def _how_to_lose_less(schema: Schema) -> str:
+    """Which of the demands that were made can be loosened."""
+    asked = ["t"] * (bool(schema.joint) or any(each.t is not None for each in schema.sensitive))
+    asked += [cap for cap in ("rise", "beta") if any(getattr(each, cap) is not None for each in schema.sensitive)]
+    raised = f"Raise {' or '.join(asked)}, lower k" if asked else "Lower k"
+    return f"{raised}{', lower l' if any(each.l for each in schema.sensitive) else ''}, or use fewer quasi-identifiers."
 
 
 def _published(frame: pl.DataFrame, schema: Schema) -> PublishedLoss:

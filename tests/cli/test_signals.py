@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from multiprocessing.process import BaseProcess
@@ -90,7 +91,8 @@ def test_a_run_that_is_told_to_end_leaves_what_was_there_or_a_whole_release(
         wait_for(partial(is_writing, process, out))
         time.sleep(chance.uniform(0, 0.01 if rounds == 2 else 0.03))
         assert process.pid is not None
-        os.kill(process.pid, number)
+        with suppress(ProcessLookupError):  # it may have ended by now
+            os.kill(process.pid, number)
         process.join()
         codes.add(process.exitcode)
         after = files(out)
