@@ -360,3 +360,22 @@ def test_categories_with_a_name_of_their_own(name: str, tmp_path: Path) -> None:
         released = tclose.anonymize(table, schema, method="mondrian", seed=1)
         assert set(released.table["ill"].cast(pl.String)) == {"flu", "cold"}
     assert [each.column for each in read(frame).categorical] == ["ill"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SECRET,SECRET,\n1,2,\n3,4,\n", "Columns 1 and 2 of the table have the same name"),
+        ("age,,ill\n1,2,3\n", "Column 2 has no name"),
+    ],
+)
+def test_names_beside_a_column_without_one(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(TableError, match=said) as told:
+        read(tmp_path / "table.csv")
+    assert "SECRET" not in str(told.value)
+
+
+def test_an_empty_column_without_a_name_is_passed_by_whatever_others_are_called(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("age,column_3,\n1,2,\n3,4,\n", encoding="utf-8")
+    assert read(tmp_path / "table.csv").names == ("age", "column_3")

@@ -51,11 +51,11 @@ def read_csv(
     if not has_names or unnamed:  # columns get names here, and are read by these
         names = [f"column_{place}" for place in range(1, len(header) + 1)]
         data = delimiter.join(names).encode() + b"\n" + (data[shape.header + 1 :] if has_names else data)
-        header = names if not has_names else [name or names[place] for place, name in enumerate(header)]
+        header = names if not has_names else [name or f"\0{place}" for place, name in enumerate(header)]
         read_as = names
     else:
-        check_names(header)
         read_as = header
+    check_names(header)
     frame = guarded(
         f"'{path.name}' is not a readable CSV file: quotes or fields do not fit, or it is not UTF-8 and the schema "
         "does not say its `encoding` (--encoding)",
