@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-MOST = 12
+MOST = 6
 """So many cases of a test run every day, unless it says otherwise by `@pytest.mark.everyday(n)`."""
 
 
