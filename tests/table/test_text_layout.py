@@ -61,7 +61,14 @@ def test_what_divides_columns() -> None:
 def test_names_and_rows(tmp_path: Path) -> None:
     for data in (b"sex,job\nF,cook\nM,smith\n", b"a\n1\n", b"age\n", b"x,y\n,\n"):
         assert find_layout(put(tmp_path, data), False).header
-    for data in (b"F,cook\nM,smith\nF,cook\n", b"31,a\n32,b\n", b"2020-01-01,x\n2020-01-02,y\n"):
+    for data in (b"id,2019,smoker\n1,5,n\n2,7,y\n", b"age,?\n31,a\nNA,?\n"):
+        assert find_layout(put(tmp_path, data), False).header
+    like_rows = (
+        *(b"F,cook\nM,smith\nF,cook\n", b"31,a\n32,b\n", b"2020-01-01,x\n2020-01-02,y\n"),
+        *(b"Ann,NA,F\nBob,31,M\nEve,44,F\n", b"k.A.;F\n31;F\n"),  # missing in the first row, above numbers
+        b"12a,F,31,01067\n14,M,44,01099\n15,F,28,01067\n",  # one number of a house, and three columns that go on
+    )
+    for data in like_rows:
         with pytest.raises(TableError, match="--no-header"):
             find_layout(put(tmp_path, data), False)
 

@@ -17,6 +17,7 @@ from tclose.errors import TableError
 from tclose.table.file_pieces import open_pieces
 from tclose.table.formats.file_formats import FileFormat
 from tclose.table.memory_limit import most_memory
+from tclose.table.proposing.missing_spellings import KNOWN as MISSING
 
 DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
 PREFIX = 1 << 20  # bytes by which delimiter and header are found
@@ -227,8 +228,8 @@ def other_delimiter(record: str, delimiter: str) -> str | None:
 def _has_header(records: Sequence[str], delimiter: str, name: str) -> bool:
     """Whether the first record names the columns.
 
-    It does where it has text above a column of numbers or dates. It may not where it has a number itself, or a value
-    that occurs below it.
+    It does where it has text above a column of numbers or dates, other than a spelling of missing. It may not where it
+    has a number itself, or a value that occurs below it; so it is asked for where that is so of more columns.
     """
     rows = list(_parsed(records, delimiter))
     if not rows:
@@ -237,18 +238,22 @@ def _has_header(records: Sequence[str], delimiter: str, name: str) -> bool:
     columns = [[row[place].strip() for row in rest] for place in range(len(first))]
     filled = [[value for value in column if value] for column in columns]
     named = [
-        bool(own) and not VALUE.fullmatch(own) and bool(below) and all(map(VALUE.fullmatch, below))
+        bool(own) and own not in MISSING and not VALUE.fullmatch(own) and _are_values(below)
         for own, below in zip(first, filled, strict=True)
     ]
-    if any(named) or not rest:
-        return True
     like_rows = [bool(VALUE.fullmatch(own)) or own in below for own, below in zip(first, filled, strict=True)]
-    if not any(like_rows):
+    if not rest or not any(like_rows) or sum(named) >= sum(like_rows):
         return True
     raise TableError(
         f"The first line of '{name}' looks like a row and not like names. Give --no-header if it is one (columns are "
         "then called column_1 and so on), or --header if it holds names."
     )
+
+
+def _are_values(below: Sequence[str]) -> bool:
+    """Whether the values of a column are numbers or dates, those that are missing aside."""
+    known = [value for value in below if value not in MISSING]
+    return bool(known) and all(map(VALUE.fullmatch, known))
 
 
 def _parsed(records: Sequence[str], delimiter: str) -> Iterator[list[str]]:
