@@ -139,6 +139,18 @@ class Guess:
         equal = keys["distance"] == "equal"
         return {**keys, "t": _written(RISE if equal else largest_t(form, counts, RISE))}
 
+    @property
+    def least_rows(self) -> int:
+        """Fewer rows than these no class within the proposed t has, where every two values are equally far apart.
+
+        A class of s rows has at most s values. The values it lacks have a share in the table of at most t.
+        """
+        if self.sensitive is None or self.domain is None or self.sensitive["distance"] != "equal":
+            return 1
+        counts = np.sort(np.array(self.domain[1], np.int64))[::-1]
+        needed = (1 - Fraction(str(self.sensitive["t"]))) * int(counts.sum())
+        return int(np.searchsorted(np.cumsum(counts), -(-needed.numerator // needed.denominator))) + 1
+
     def points(self, t: Decimal | float | int) -> Fraction:
         """The largest rise of a belief that a t allows, in points."""
         if self.domain is None:
@@ -150,7 +162,7 @@ class Guess:
 def guess(evidence: Evidence) -> Guess:
     """What a column seems to be."""
     role, reason = _role(evidence)
-    return Guess(evidence, role, reason, evidence.form == "dates" or evidence.is_measure)
+    return Guess(evidence, role, reason, evidence.form == "dates" or evidence.is_measure or evidence.is_clock)
 
 
 def _role(evidence: Evidence) -> tuple[str, str]:
