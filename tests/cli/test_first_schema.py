@@ -335,6 +335,7 @@ def test_wrong_usage(run: Run, flags: tuple[str, ...], said: str) -> None:
 
 
 def test_a_schema_without_quasi_identifiers_is_refused(run: Run) -> None:
+    assert run("people.csv", "--rest", "drop")[0] == 3
     code, _, err = run("people.csv", "--sensitive", "ill", "--rest", "drop")
     assert (code, "--quasi" in err) == (3, True)
 

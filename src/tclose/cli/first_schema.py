@@ -110,7 +110,7 @@ def init(
             hierarchies = output.with_suffix(".hierarchies")
     else:
         choices = _by_flags(proposal, given, rest, k)
-    if given and not {"quasi", "open"} & set(choices.roles.values()):
+    if (given or rest is not None) and not {"quasi", "open"} & set(choices.roles.values()):
         raise SchemaError("There is no quasi-identifier. Name at least one column that others may know: --quasi age.")
     choices = _settled(proposal, choices, missing, hierarchies, output)
     written = write_proposal(proposal, choices)

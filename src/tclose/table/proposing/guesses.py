@@ -63,6 +63,10 @@ class Guess:
         known = points_at_a_person(self.evidence)
         return tuple(dict.fromkeys([*laws, *([f"HIPAA: {known}"] if known and not laws else [])]))
 
+    def with_format(self, form: str) -> Guess:
+        """The same, where someone said how its dates are written."""
+        return guess(replace(self.evidence, form="dates", formats=(form,)))
+
     def with_order(self, is_ordered: bool) -> Guess:
         """The same, where someone said whether larger values mean more."""
         return replace(self, is_ordered=is_ordered)
@@ -170,6 +174,8 @@ def _role(evidence: Evidence) -> tuple[str, str]:
         return "identifier", evidence.problem
     if evidence.form == "empty":
         return "identifier", "no row has a value"
+    if len(evidence.formats) > 1:
+        return "open", "dates, and nothing says whether the day or the month comes first; --date-format does"
     known = points_at_a_person(evidence)
     if known:
         return "identifier", f"its values are {known}"

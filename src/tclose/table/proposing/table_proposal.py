@@ -45,6 +45,8 @@ class RoleChoices:
         Whatever else a table may have is never released, so that a pattern can say so.
     hierarchies
         The folder that hierarchies are written to, as the schema names it; None if there are none to be.
+    formats
+        How dates are written, of columns of which someone said so.
     """
 
     roles: Mapping[str, str]
@@ -54,6 +56,7 @@ class RoleChoices:
     missing_values: tuple[str, ...] | None = None
     drops_rest: bool = False
     hierarchies: str | None = None
+    formats: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +125,11 @@ class TableProposal:
         return singled_out([column for column in columns if column is not None])
 
     def guessed(self, choices: RoleChoices) -> dict[str, Guess]:
-        """The guesses, with what someone said about order."""
+        """The guesses, with what someone said about order and formats."""
+        dated = {name: self.guesses[name].with_format(form) for name, form in choices.formats.items()}
         return {
             name: each.with_order(choices.ordered[name]) if name in choices.ordered else each
-            for name, each in self.guesses.items()
+            for name, each in {**self.guesses, **dated}.items()
         }
 
     def has_missing(self, columns: Sequence[str]) -> bool:
