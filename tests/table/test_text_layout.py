@@ -140,3 +140,18 @@ def test_a_release_of_a_file_in_another_encoding_is_measured(encoding: str, tmp_
     assert tclose.assess(tmp_path / "release.csv", schema).k == release.measured.k
     assert tclose.assess(path, schema).k <= release.measured.k
     assert tclose.utility(path, tmp_path / "release.csv", schema).loss >= 0
+
+
+@pytest.mark.parametrize("title", ["Patients 2024", "# made on Monday", "Patients;;;", ";;2024;"])
+def test_a_title_above_the_names_is_refused(title: str, tmp_path: Path) -> None:
+    rows = "".join(f"{row};F;0106{row % 10};flu\n" for row in range(40))
+    with pytest.raises(TableError, match="Delete what stands above"):
+        find_layout(put(tmp_path, f"{title}\nage;sex;zip;ill\n{rows}".encode()), False)
+    assert find_layout(put(tmp_path, f"age;sex;zip;ill\n{rows}".encode()), False) == (";", "utf-8", True)
+
+
+def test_two_encodings_in_one_file_are_refused(tmp_path: Path) -> None:
+    text = "town,ill\n" + "Köln,flu\n" * 30
+    with pytest.raises(TableError, match=r"UTF-8 in some places.*line 32.*--encoding"):
+        find_encoding(put(tmp_path, text.encode() + "Tübingen,cold\n".encode("cp1252")), False)
+    assert find_encoding(put(tmp_path, (text + "CAFÉ»,cold\n").encode("cp1252")), False) == "cp1252"

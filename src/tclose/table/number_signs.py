@@ -11,7 +11,7 @@ import polars as pl
 
 from tclose.errors import TableError
 from tclose.schema.written_forms import THOUSANDS
-from tclose.table.proposing.missing_spellings import KNOWN
+from tclose.table.words_for_missing import KNOWN
 
 LIKE_A_NUMBER = r"^[+-]?[0-9][0-9.,'\u2019\u00a0\u202f ]*$"
 SIGN = r"[.,'\u2019\u00a0\u202f ]"

@@ -188,6 +188,8 @@ class TableProposal:
         folded = {name.casefold(): name for name in self.guesses}
         near = difflib.get_close_matches(given.casefold(), list(folded), 1, 0.5)
         hint = f" Did you mean '{folded[near[0]]}'?" if near else f" It has {len(folded):,} columns."
+        if len(folded) == 1:
+            hint = " It has one column. If it is text that a character divides, say which: --delimiter '^'."
         return f"The table has no column '{given}'.{hint}"
 
 
