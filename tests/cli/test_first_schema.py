@@ -335,6 +335,7 @@ def test_wrong_usage(run: Run, flags: tuple[str, ...], said: str) -> None:
 
 
 def test_a_schema_without_quasi_identifiers_is_refused(run: Run) -> None:
+    assert run("people.csv", "--rest", "drop")[0] == 3
     code, _, err = run("people.csv", "--sensitive", "ill", "--rest", "drop")
     assert (code, "--quasi" in err) == (3, True)
 
@@ -438,3 +439,32 @@ def test_a_type_that_cannot_be_released_is_refused_with_a_way_on(run: Run, tmp_p
     code, _, err = run("stays.parquet", "--quasi", "age,stay", "--sensitive", "ill", "--rest", "drop")
     assert code == 3
     assert "Column 'stay' cannot be quasi" in err
+
+
+def test_what_may_be_meant_otherwise_is_said(run: Run, tmp_path: Path) -> None:
+    rows = [
+        (f"{1 + row % 12:02}/{1 + row % 28:02}/2024", f"0{1 + row % 9}/0{1 + row % 7}/2024", f"{row}%", row % 3)
+        for row in range(60)
+    ]
+    frame = pl.DataFrame(rows, schema=["seen", "left", "share", "ill"], orient="row")
+    frame.write_csv(tmp_path / "visits.csv")
+    flags = ("--quasi", "seen,left", "--sensitive", "share,ill", "--rest", "drop")
+    code, text, told = run("visits.csv", *flags)
+    assert code == 0
+    assert "'left' cannot be told apart, and are read as %m/%d/%Y, as in column 'seen'" in told
+    assert "'share' holds numbers with a sign" in told
+    assert "no class within its t has fewer than 48" in told
+    assert text.count('format = "%m/%d/%Y"') == 2
+    code, text, told = run("visits.csv", *flags, "--date-format", "%d/%m/%Y")
+    assert (code, text.count('format = "%m/%d/%Y"'), text.count('format = "%d/%m/%Y"')) == (0, 1, 1)
+    assert "told apart" not in told
+
+
+@pytest.mark.parametrize("form", ["%d.%m.%Y", "%a %d", "nonsense", "%Q", "%"])
+def test_a_format_that_no_column_has_is_refused(run: Run, form: str) -> None:
+    code, text, told = run(
+        "people.csv", "--quasi", "age", "--sensitive", "ill", "--rest", "drop", "--date-format", form
+    )
+    assert (code, text) == (3, "")
+    assert "No column has all of its values in the format" in told
+    assert run("people.csv", "--quasi", "seen", "--rest", "drop", "--date-format", "%Y-%m-%d")[0] == 0

@@ -168,3 +168,17 @@ def test_elsewhere_it_does_not_ask(ask: Ask) -> None:
     assert done.returncode == 0
     assert "How many rows" not in done.stderr
     assert "undecided" in tomllib.loads(done.stdout)
+
+
+def test_dates_that_can_be_read_in_two_ways_are_asked_about(ask: Ask, tmp_path: Path) -> None:
+    rows = [(f"0{1 + row % 9}/{1 + row % 12:02}/2024", ("flu", "cold")[row % 2]) for row in range(120)]
+    pl.DataFrame(rows, schema=["seen", "diagnosis"], orient="row").write_csv(tmp_path / "people.csv")
+    code, out, err = ask("", "quasi", "", "%d", "", "")  # k, seen, an empty line that says nothing, diagnosis, write
+    assert code == 0, err
+    assert "That is none of the answers" in err
+    assert tomllib.loads(out)["quasi"]["seen"]["format"] == "%d/%m/%Y"
+    code, out, err = ask("", "quasi", "1", "", "")
+    assert tomllib.loads(out)["quasi"]["seen"]["format"] == "%m/%d/%Y"
+    code, out, err = ask("", "", "", "", flags=("--quasi", "diagnosis"))  # nobody named it, so Enter leaves it out
+    assert tomllib.loads(out)["identifiers"] == ["seen"]
+    assert "whether the day or the month comes first" in err

@@ -370,7 +370,7 @@ WRONG: list[tuple[str, dict[str, Any], list[str]]] = [
     ("delimiter of two", {"delimiter": ", "}, ["delimiter", "one plain character"]),
     ("delimiter a quote", {"delimiter": '"'}, ["delimiter"]),
     ("unknown encoding", {"encoding": "latin-99"}, ["encoding", "utf-8"]),
-    ("decimal like the delimiter", {"decimal": ","}, ["decimal", "delimiter"]),
+    ("decimal that is none", {"decimal": ";"}, ["decimal"]),
     ("unknown publish", quasi(publish="median"), ["[quasi.age]", "publish", "interval, bounds, mean"]),
     (
         "publish a category's mean",

@@ -17,8 +17,11 @@ FOUND = [
     ([["-1,25"], ["1.234", "950"]], ";", (",", ".")),
     ([["1,234.5"]], ";", (".", ",")),
     ([["1.234,5"]], ";", (",", ".")),
-    ([["1,234"]], ",", (".", ",")),  # in quotes: a decimal sign cannot be the delimiter
-    ([["1.234"]], ",", (".", "")),
+    ([["1,234"]], ",", (".", ",")),  # in quotes: where commas divide columns, they part thousands as well
+    ([["1,234"], ["3,75"]], ",", (",", "")),  # in quotes: but not where they cannot
+    ([["1.234"], ["3,75"]], ",", (",", ".")),
+    ([["1.234.567"]], ",", (",", ".")),
+    ([["1.234"], ["0.5"]], ",", (".", "")),
     ([["1,234,567", "1,000"]], ";", (".", ",")),
     ([["1.234.567"]], ";", (",", ".")),
     ([["1 234"], ["0,5"]], ";", (",", " ")),
@@ -49,3 +52,10 @@ def test_what_can_be_read_in_two_ways_is_asked_for(columns: list[list[str]], sai
         find_signs(given, ";")
     assert find_signs(given, ";", decimal=",", thousands="") == (",", "")
     assert find_signs(given, ";", decimal=".", thousands="") == (".", "")
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_the_two_ways_that_are_offered_read_different_numbers(delimiter: str) -> None:
+    with pytest.raises(TableError) as caught:
+        find_signs([pl.Series("pay", ["950", "1.234", "12.500"])], delimiter)
+    assert "--decimal '.', or --decimal ',' --thousands '.'." in str(caught.value)

@@ -61,7 +61,14 @@ def test_what_divides_columns() -> None:
 def test_names_and_rows(tmp_path: Path) -> None:
     for data in (b"sex,job\nF,cook\nM,smith\n", b"a\n1\n", b"age\n", b"x,y\n,\n"):
         assert find_layout(put(tmp_path, data), False).header
-    for data in (b"F,cook\nM,smith\nF,cook\n", b"31,a\n32,b\n", b"2020-01-01,x\n2020-01-02,y\n"):
+    for data in (b"id,2019,smoker\n1,5,n\n2,7,y\n", b"age,?\n31,a\nNA,?\n"):
+        assert find_layout(put(tmp_path, data), False).header
+    like_rows = (
+        *(b"F,cook\nM,smith\nF,cook\n", b"31,a\n32,b\n", b"2020-01-01,x\n2020-01-02,y\n"),
+        *(b"Ann,NA,F\nBob,31,M\nEve,44,F\n", b"k.A.;F\n31;F\n"),  # missing in the first row, above numbers
+        b"12a,F,31,01067\n14,M,44,01099\n15,F,28,01067\n",  # one number of a house, and three columns that go on
+    )
+    for data in like_rows:
         with pytest.raises(TableError, match="--no-header"):
             find_layout(put(tmp_path, data), False)
 
@@ -133,3 +140,18 @@ def test_a_release_of_a_file_in_another_encoding_is_measured(encoding: str, tmp_
     assert tclose.assess(tmp_path / "release.csv", schema).k == release.measured.k
     assert tclose.assess(path, schema).k <= release.measured.k
     assert tclose.utility(path, tmp_path / "release.csv", schema).loss >= 0
+
+
+@pytest.mark.parametrize("title", ["Patients 2024", "# made on Monday", "Patients;;;", ";;2024;"])
+def test_a_title_above_the_names_is_refused(title: str, tmp_path: Path) -> None:
+    rows = "".join(f"{row};F;0106{row % 10};flu\n" for row in range(40))
+    with pytest.raises(TableError, match="Delete what stands above"):
+        find_layout(put(tmp_path, f"{title}\nage;sex;zip;ill\n{rows}".encode()), False)
+    assert find_layout(put(tmp_path, f"age;sex;zip;ill\n{rows}".encode()), False) == (";", "utf-8", True)
+
+
+def test_two_encodings_in_one_file_are_refused(tmp_path: Path) -> None:
+    text = "town,ill\n" + "Köln,flu\n" * 30
+    with pytest.raises(TableError, match=r"UTF-8 in some places.*line 32.*--encoding"):
+        find_encoding(put(tmp_path, text.encode() + "Tübingen,cold\n".encode("cp1252")), False)
+    assert find_encoding(put(tmp_path, (text + "CAFÉ»,cold\n").encode("cp1252")), False) == "cp1252"

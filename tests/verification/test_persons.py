@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import date
 from random import Random
 from typing import Any
 
@@ -197,3 +198,20 @@ def test_a_unit_of_lists() -> None:
     assert report.measured.k == 1
     with pytest.raises(TableError, match="1 of 4 rows have none"):
         tclose.assess(visits([20, 20, 20, 30], [["a"], ["a"], None, ["a", "b"]]), schema(unit="patient"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.5, 1.5, 2.25],
+        [date(2024, 1, 1), date(2024, 1, 1), date(2024, 1, 2)],
+        ["1,5", "1,5", "2"],
+        ["2024-01-01T08:00", "2024-01-01T08:00", "2024-01-02T09:00"],
+        ["31.12.2024", "31.12.2024", "1.1.2025"],
+        ["08:30", "08:30", "09:00"],
+    ],
+)
+def test_dates_and_decimals_name_nobody(values: list[Any]) -> None:
+    frame = pl.DataFrame({"x": values, "card": ["1.a", "1.a", "7"], "age": [1, 2, 3]})
+    assert repeated_identifiers(Source.of(frame), schema(identifiers=["x"])) is None
+    assert repeated_identifiers(Source.of(frame), schema(identifiers=["card"])) is not None

@@ -16,6 +16,8 @@ from tclose.cli.reading_options import chosen_reading, takes_reading
 from tclose.errors import SchemaError
 
 if TYPE_CHECKING:
+    from tclose.table.proposing.column_evidence import Evidence
+    from tclose.table.proposing.guesses import Guess
     from tclose.table.proposing.proposal_text import WrittenProposal
     from tclose.table.proposing.table_proposal import RoleChoices, TableProposal
     from tclose.table.table_location import TableLocation
@@ -26,6 +28,7 @@ INIT = (
     "tclose init patients.csv --quasi age,sex,zip --sensitive diagnosis --rest drop -o schema.toml\n\n"
     "tclose init labs.csv --quasi age --sensitive 'lab_*' --unit patient --rest drop -o schema.toml"
 )
+FEWEST = 20  # rows of a table below which nothing is said of how many values differ
 NAMES = "Columns, with commas between, or a pattern with *; may be repeated."
 
 
@@ -88,7 +91,7 @@ def init(
     """
     from tclose.table.proposing.found_reading import read_and_find
     from tclose.table.proposing.proposal_text import write_proposal
-    from tclose.table.proposing.table_proposal import TableProposal
+    from tclose.table.proposing.table_proposal import TableProposal, check_formats
 
     if data.is_standard_input and (ask or rest is Rest.ask):
         raise typer.BadParameter("standard input holds the table, so nobody can answer there. Name a file to be asked.")
@@ -97,6 +100,7 @@ def init(
     if found.told:
         say(found.told)
     proposal = TableProposal.of(found.source, data.name, found.reading, formats=date_format or ())
+    check_formats(proposal, date_format or ())
     named = {"quasi": quasi, "sensitive": sensitive, "identifier": identifiers, "keep": keep}
     given = _roles(proposal, named, unit)
     unnamed = [name for name in proposal.guesses if name not in given]
@@ -106,7 +110,7 @@ def init(
             hierarchies = output.with_suffix(".hierarchies")
     else:
         choices = _by_flags(proposal, given, rest, k)
-    if given and not {"quasi", "open"} & set(choices.roles.values()):
+    if (given or rest is not None) and not {"quasi", "open"} & set(choices.roles.values()):
         raise SchemaError("There is no quasi-identifier. Name at least one column that others may know: --quasi age.")
     choices = _settled(proposal, choices, missing, hierarchies, output)
     written = write_proposal(proposal, choices)
@@ -213,6 +217,10 @@ def _tell(
     """Say on stderr what a person should look at, and what comes next."""
     for name, role in choices.roles.items():
         guess = proposal.guesses[name]
+        if role in ("quasi", "sensitive"):
+            _tell_reading(guess.evidence)
+        if role == "sensitive" and not proposal.guessed(choices)[name].is_ordered:
+            _tell_values(guess.with_order(False))
         if role in ("quasi", "sensitive", "keep") and guess.role == "identifier":
             laws = f" ({'; '.join(guess.laws)})" if guess.laws else ""
             say(f"Note: column '{name}' is released as {role}, and looks like an identifier: {guess.reason}{laws}.")
@@ -229,3 +237,28 @@ def _tell(
     counts = f"{roles.count('quasi'):,} quasi-identifiers, {roles.count('sensitive'):,} sensitive"
     say(f"Wrote {output}: {counts}, {roles.count('identifier') + roles.count('unit'):,} never released.")
     say(f"Next: tclose anonymize {shlex.join([str(data), *data.options])} -s {output} -o release.csv")
+
+
+def _tell_values(guess: Guess) -> None:
+    """Say on stderr that a sensitive attribute has too many values for its t."""
+    evidence, least = guess.evidence, guess.least_rows
+    if 2 * least > evidence.n_rows >= FEWEST:
+        say(
+            f"Note: column '{evidence.column}' has {evidence.n_distinct:,} distinct values in {evidence.n_rows:,} "
+            f"rows, so that no class within its t has fewer than {least:,}. Give it a hierarchy, or rise = 0.2 in "
+            "place of t."
+        )
+
+
+def _tell_reading(evidence: Evidence) -> None:
+    """Say on stderr how a column is read where it may be meant otherwise."""
+    if evidence.order_of:
+        say(
+            f"Note: days and months of column '{evidence.column}' cannot be told apart, and are read as "
+            f"{evidence.format}, as in column '{evidence.order_of}'. --date-format says otherwise."
+        )
+    if evidence.has_signs:
+        say(
+            f"Note: column '{evidence.column}' holds numbers with a sign of money or percent, and is read as text, "
+            "without an order. Take the sign out of its values to have them read as numbers."
+        )

@@ -14,6 +14,7 @@ from typing import NoReturn, TextIO
 import typer
 
 from tclose.cli.options import say
+from tclose.table.proposing.column_evidence import order_of
 from tclose.table.proposing.guesses import Guess
 from tclose.table.proposing.name_groups import group_names
 from tclose.table.proposing.proposal_text import comment
@@ -43,7 +44,7 @@ class Question:
     options
         What can be answered and what it means; empty if it is a whole number from 1 up.
     default
-        What an empty line means.
+        What an empty line means; empty if it means nothing, as where nothing can be guessed.
     explanation
         For whoever asks with `?`.
     """
@@ -58,7 +59,7 @@ class Question:
     def understand(self, answer: str) -> str | None:
         """What an answer means; None if it is not understood."""
         if not answer:
-            return self.default
+            return self.default or None
         if not self.options:
             return answer if answer.isascii() and answer.isdigit() and int(answer) > 0 else None
         numbered = dict(zip(map(str, range(1, len(self.options) + 1)), self.options, strict=True))
@@ -144,7 +145,11 @@ class Interview:
     @cached_property
     def _groups(self) -> list[tuple[str, list[str]]]:
         guesses = self.proposal.guesses
-        settings = {name: f"{g.role} {g.is_ordered}" for name, g in guesses.items() if name not in self.given}
+        settings = {
+            name: f"{g.role} {g.is_ordered} {g.evidence.formats}"
+            for name, g in guesses.items()
+            if name not in self.given
+        }
         return group_names(settings, list(guesses))
 
     def _questions(self) -> Iterator[Question]:
@@ -158,6 +163,8 @@ class Interview:
             role = self.answers.get(f"role {label}")
             if role == "sensitive" and guess.evidence.form == "whole" and guess.evidence.n_distinct > 2:
                 yield _about_order(label, guess)
+            if role in ("quasi", "sensitive") and len(guess.evidence.formats) > 1:
+                yield _about_format(label, guess)
         for spelling in self.proposal.spellings.doubtful:
             yield _about_spelling(spelling)
         if self.proposal.spellings.n_columns:
@@ -185,6 +192,12 @@ class Interview:
             for name in names
             if f"order {label}" in self.answers
         }
+        formats = {
+            name: self.answers[f"format {label}"]
+            for label, names in self._groups
+            for name in names
+            if f"format {label}" in self.answers
+        }
         found = self.proposal.spellings
         spelled = [each for each in found.doubtful if self.answers.get(f"spelling {each}") == "y"]
         return RoleChoices(
@@ -193,6 +206,7 @@ class Interview:
             ordered,
             self.answers.get("missing"),
             (*found.sure, *spelled),
+            formats=formats,
         )
 
 
@@ -252,6 +266,18 @@ def _about_order(label: str, guess: Guess) -> Question:
     )
 
 
+def _about_format(label: str, guess: Guess) -> Question:
+    first = {"d": "the day comes first", "m": "the month comes first", "y": "the year comes first"}
+    return Question(
+        f"format {label}",
+        f"Column {comment(label)}: how are its dates written?",
+        ("All of its values are dates either way, and no other column says which it is.",),
+        {form: first[order_of(form)] for form in guess.evidence.formats},
+        "",
+        "%d is the day, %m the month, %Y the year. Read the wrong way, a release would be about other days.",
+    )
+
+
 def _about_spelling(spelling: str) -> Question:
     return Question(
         f"spelling {spelling}",
@@ -277,7 +303,7 @@ def _show(question: Question) -> None:
         say(f"{mark} {option}  {words}" if question.options is YES_OR_NO else f"{mark} {place} {option}: {words}")
     if not question.options:
         say(f"> {question.default}")
-    say(ALWAYS)
+    say(ALWAYS if question.default else ALWAYS.partition(". ")[2])
 
 
 def _allowed(question: Question) -> str:

@@ -79,8 +79,8 @@ class Schema:
             yield f"missing must be one of {', '.join(POLICIES)}."
         if len(self.delimiter) != 1 or ord(self.delimiter) > 127 or self.delimiter in '"\r\n':
             yield "delimiter must be one plain character, such as ',' or ';'."
-        if self.decimal not in (".", ",") or self.decimal == self.delimiter:
-            yield "decimal must be '.' or ',', and not the delimiter."
+        if self.decimal not in (".", ","):
+            yield "decimal must be '.' or ','."
         if self.thousands and (self.thousands not in THOUSANDS or self.thousands == self.decimal):
             yield "thousands must be ',', '.', a space or an apostrophe, and not the decimal sign."
         for quasi in self.quasi if not self.thousands else ():

@@ -49,9 +49,19 @@ def fits(values: pl.Series, form: str) -> bool:
     return days.null_count() == values.null_count()
 
 
-def is_compact(values: Sequence[str]) -> bool:
-    """Whether texts are dates such as 20241231, all of them between 1900 and 2099."""
-    return all(map(COMPACT.fullmatch, values)) and fits(pl.Series(values), "%Y%m%d")
+def compact_formats(values: Sequence[str]) -> tuple[str, ...]:
+    """The format of dates such as 20241231, perhaps with a time of day behind it, all of them between 1900 and 2099.
+
+    Examples
+    --------
+    >>> compact_formats(["20241231", "20240101"]), compact_formats(["20241231235959"]), compact_formats(["20241331"])
+    (('%Y%m%d',), ('%Y%m%d%H%M%S',), ())
+    """
+    for form, digits in (("%Y%m%d", 0), ("%Y%m%d%H%M", 4), ("%Y%m%d%H%M%S", 6)):
+        written = [value for value in values if len(value) == 8 + digits and COMPACT.match(value)]
+        if written and len(written) == len(values) and fits(pl.Series(values), form):
+            return (form,)
+    return ()
 
 
 def _candidates(sample: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ import polars as pl
 
 from tclose.errors import TableError
 from tclose.schema.written_forms import THOUSANDS
-from tclose.table.proposing.missing_spellings import KNOWN
+from tclose.table.words_for_missing import KNOWN
 
 LIKE_A_NUMBER = r"^[+-]?[0-9][0-9.,'\u2019\u00a0\u202f ]*$"
 SIGN = r"[.,'\u2019\u00a0\u202f ]"
@@ -56,7 +56,7 @@ def find_signs(
     columns
         The distinct values of each column.
     delimiter
-        Of the file: no decimal sign.
+        Of the file: where it is a comma, a comma between digits is more likely to part thousands than decimals.
     decimal, thousands
         Where they are known; an empty thousands sign says that there is none.
 
@@ -70,7 +70,7 @@ def find_signs(
     >>> find_signs([pl.Series(["1.234,5", "12"])], ";"), find_signs([pl.Series(["0.5", "1.25"])], ",")
     (NumberSigns(decimal=',', thousands='.'), NumberSigns(decimal='.', thousands=''))
     """
-    marks = [decimal] if decimal is not None else [mark for mark in (".", ",") if mark != delimiter]
+    marks = [decimal] if decimal is not None else [".", ","]
     groups = [thousands] if thousands is not None else ["", *THOUSANDS]
     possible = [NumberSigns(mark, sign) for sign, mark in product(groups, marks) if sign != mark]
     if len(possible) == 1:
@@ -121,15 +121,17 @@ def _settled(
         return possible[0]
     plain = [signs for signs in left if not signs.thousands]
     grouped = [signs for signs in left if signs.thousands]
-    if len(plain) == 1 and not any(plain[0].decimal == signs.thousands for signs in grouped):
+    # Whatever is a decimal sign under one reading may part thousands under another: 1.234 is either.
+    otherwise = [signs for signs in grouped if plain and signs.thousands == plain[0].decimal]
+    if plain and not otherwise:
         return plain[0]  # the others have a thousands sign that no value has
-    if plain and plain[0] == NumberSigns() and delimiter == ",":
-        return plain[0]
+    if delimiter == "," and NumberSigns(".", ",") in otherwise:
+        return NumberSigns(".", ",")
     if not plain:
         signs = {each.thousands for each in grouped if any(each in fitting for fitting in told.values())}
         decimals = {each.decimal for each in grouped}
         if len(signs) == 1:  # no value has a decimal sign, or all have the same one
             return grouped[0] if len(decimals) == 1 else NumberSigns("," if "." in signs else ".", grouped[0].thousands)
     column = next(name for name, fitting in told.items() if len(fitting) > 1)
-    choices = ", or ".join(dict.fromkeys(str(signs) for signs in (*plain, *grouped)[:2]))
+    choices = ", or ".join(dict.fromkeys(str(signs) for signs in (*plain, *(otherwise or grouped))[:2]))
     raise TableError(f"The numbers of column '{column}' can be read in two ways. Say which: {choices}.")

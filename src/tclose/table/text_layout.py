@@ -17,6 +17,7 @@ from tclose.errors import TableError
 from tclose.table.file_pieces import open_pieces
 from tclose.table.formats.file_formats import FileFormat
 from tclose.table.memory_limit import most_memory
+from tclose.table.words_for_missing import KNOWN as MISSING
 
 DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
 PREFIX = 1 << 20  # bytes by which delimiter and header are found
@@ -44,6 +45,7 @@ STRANGE = re.compile(
     rb"|(?<=[a-z])[\x80\x82\x84-\x89\x8b\x93-\x95\x98\x99\x9b\xa1-\xa9\xab\xac\xae-\xb3\xb6\xb8\xb9\xbb-\xbf](?=[a-z])"
     rb"|[\xc0-\xff]{4,}"
 )
+UTF_8_PAIR = re.compile(rb"[\xc3-\xc5][\x80-\xbf]")  # letters of Western and Central Europe
 BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 
 
@@ -87,6 +89,7 @@ def find_layout(
     records = records[1:] if named else records
     delimiter = delimiter or (named[1] if named else find_delimiter([bare for bare, _ in records], path.name))
     if header is None:
+        _check_first([written for _, written in records], delimiter, path.name)
         header = _has_header([written for _, written in records], delimiter, path.name)
     return TextLayout(delimiter, encoding, header)
 
@@ -112,21 +115,31 @@ def find_encoding(path: Path, zipped: bool) -> str:
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     is_first, is_utf_8 = True, True
-    n_beyond = n_strange = 0
+    n_beyond = n_strange = n_pairs = 0
+    line = 1
     for piece in open_pieces(path, zipped, most_memory()):
         if is_first and (marked := encoding_by_mark(piece)) is not None:
             return marked
         is_first = False
         if is_utf_8:
             try:
-                decoder.decode(piece)
-            except UnicodeDecodeError:
+                n_longer = len(piece) - len(decoder.decode(piece))
+            except UnicodeDecodeError as error:
                 is_utf_8 = False
+                line += piece[: error.start].count(b"\n")
+            else:
+                n_pairs, n_beyond, line = n_pairs + n_longer, n_beyond + 2 * n_longer, line + piece.count(b"\n")
         if not is_utf_8:
+            n_pairs += len(UTF_8_PAIR.findall(piece))
             n_beyond += len(BEYOND_ASCII.findall(piece))
             n_strange += sum(map(len, STRANGE.findall(piece)))
     if is_utf_8:
         return "utf-8"
+    if 4 * n_pairs > n_beyond:  # read as cp1252, an umlaut would be two signs
+        raise TableError(
+            f"'{path.name}' is UTF-8 in some places and not in others, the first of them in line {line}. Write it in "
+            "one encoding; or give the one that it has (--encoding)."
+        )
     if 20 * n_strange > n_beyond:
         raise TableError(
             f"'{path.name}' is not UTF-8, and does not look like cp1252 (Windows, Western Europe) either. Give its "
@@ -198,7 +211,7 @@ def find_delimiter(records: Sequence[str], name: str) -> str:
     >>> find_delimiter(["age;pay", "31;1,5", "44;2,25"], "people.csv"), find_delimiter(["age", "31"], "ages.csv")
     (';', ',')
     """
-    records = records[:MOST_RECORDS]
+    records = _below_title(records[:MOST_RECORDS])
     counts = {each: [record.count(each) for record in records] for each in DELIMITERS}
     used = [each for each in DELIMITERS if counts[each][0]]
     even = [each for each in used if min(counts[each]) == max(counts[each])]
@@ -215,6 +228,25 @@ def find_delimiter(records: Sequence[str], name: str) -> str:
     raise TableError(f"The columns of '{name}' may be divided by {told}. Say which: --delimiter '{(even or used)[0]}'.")
 
 
+def _below_title(records: Sequence[str]) -> Sequence[str]:
+    """The records without those at their beginning that nothing divides, if most of the others are divided."""
+    divided = [place for place, record in enumerate(records) if any(each in record for each in DELIMITERS)]
+    return records[divided[0] :] if 2 * len(divided) > len(records) else records
+
+
+def _check_first(records: Sequence[str], delimiter: str, name: str) -> None:
+    """Refuse a file that begins with a title, a comment or the like, and has its names further below."""
+    rows = list(_parsed(records, delimiter))
+    width = max(map(len, rows[1:]), default=1)
+    filled = sum(bool(field.strip()) for field in rows[0]) if rows else 0
+    usual = sorted(sum(bool(field.strip()) for field in row) for row in rows[1:])
+    if width > 1 and 2 * filled < usual[len(usual) // 2]:
+        raise TableError(
+            f"The first line of '{name}' has {filled} of {width} fields filled, so it does not name the columns. "
+            "Delete what stands above the line with their names."
+        )
+
+
 def other_delimiter(record: str, delimiter: str) -> str | None:
     """What seems to divide a first record in which the delimiter does not occur; None if nothing does."""
     bare = QUOTED.sub("", record)
@@ -225,30 +257,44 @@ def other_delimiter(record: str, delimiter: str) -> str | None:
 
 
 def _has_header(records: Sequence[str], delimiter: str, name: str) -> bool:
-    """Whether the first record names the columns.
-
-    It does where it has text above a column of numbers or dates. It may not where it has a number itself, or a value
-    that occurs below it.
-    """
+    """Whether the first record names the columns; where it looks like a row, an error asks."""
     rows = list(_parsed(records, delimiter))
     if not rows:
         return True
-    first, rest = [field.strip() for field in rows[0]], [row for row in rows[1:] if len(row) == len(rows[0])]
-    columns = [[row[place].strip() for row in rest] for place in range(len(first))]
-    filled = [[value for value in column if value] for column in columns]
-    named = [
-        bool(own) and not VALUE.fullmatch(own) and bool(below) and all(map(VALUE.fullmatch, below))
-        for own, below in zip(first, filled, strict=True)
-    ]
-    if any(named) or not rest:
-        return True
-    like_rows = [bool(VALUE.fullmatch(own)) or own in below for own, below in zip(first, filled, strict=True)]
-    if not any(like_rows):
+    rest = [row for row in rows[1:] if len(row) == len(rows[0])]
+    if not rest or not is_like_a_row(rows[0], [[row[place] for row in rest] for place in range(len(rows[0]))]):
         return True
     raise TableError(
         f"The first line of '{name}' looks like a row and not like names. Give --no-header if it is one (columns are "
         "then called column_1 and so on), or --header if it holds names."
     )
+
+
+def is_like_a_row(first: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:
+    """Whether what stands above columns is a row like the others and does not name them.
+
+    A text above numbers or dates is a name, unless it is a spelling of missing. A number is no name, and neither is a
+    value that occurs below it. What more columns have decides.
+
+    Examples
+    --------
+    >>> is_like_a_row(["age", "sex"], [["31", "44"], ["F", "M"]]), is_like_a_row(["31", "F"], [["44"], ["F"]])
+    (False, True)
+    """
+    own = [field.strip() for field in first]
+    filled = [[value for value in map(str.strip, column) if value] for column in columns]
+    named = [
+        bool(each) and each not in MISSING and not VALUE.fullmatch(each) and _are_values(below)
+        for each, below in zip(own, filled, strict=True)
+    ]
+    like_rows = [bool(VALUE.fullmatch(each)) or each in below for each, below in zip(own, filled, strict=True)]
+    return sum(named) < sum(like_rows)
+
+
+def _are_values(below: Sequence[str]) -> bool:
+    """Whether the values of a column are numbers or dates, those that are missing aside."""
+    known = [value for value in below if value not in MISSING]
+    return bool(known) and all(map(VALUE.fullmatch, known))
 
 
 def _parsed(records: Sequence[str], delimiter: str) -> Iterator[list[str]]:

@@ -16,6 +16,8 @@ from tclose.verification.cell_meanings import missing_among
 from tclose.verification.distinct_values import factorize
 from tclose.verification.released_classes import Grouping
 
+NUMBER = r"^\s*[+-]?[0-9]+([.,][0-9]+)*\s*$"
+DATED = r"^\s*([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,4}[./][0-9]{1,2}[./][0-9]{1,4}|[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?\s*$)"
 MOST_READ = 1_000_000  # rows of an identifier: enough to see that it repeats
 MOST_LOOKED_AT = 50  # identifiers: a table may have very many, and each takes its time
 MOST_NAMED = 10
@@ -89,8 +91,8 @@ def _firsts(column: pl.Series) -> pl.Series:
 def repeated_identifiers(source: Source, schema: Schema) -> str | None:
     """A sentence on identifiers whose values repeat, where no unit is named; None if there are none.
 
-    A column whose values stand in more than 20 rows each, on average, names groups and no persons. Only the first 50
-    identifiers of the schema that the table has are looked at.
+    A column whose values stand in more than 20 rows each, on average, names groups and no persons; neither do dates,
+    times and numbers with decimals. Only the first 50 identifiers of the schema that the table has are looked at.
 
     Examples
     --------
@@ -126,6 +128,15 @@ def _distinct_of(source: Source, schema: Schema, name: str) -> tuple[int, str]:
         return 0, ""
     kept = ~missing_among(found.values, schema.missing_values, measured=False, mark=schema.decimal)
     distinct, rows = int(kept.sum()), int(found.counts[kept].sum())
-    if distinct == rows or distinct * MOST_EACH < rows:
+    if distinct == rows or distinct * MOST_EACH < rows or _are_measured(found.values.filter(pl.Series(kept))):
         return distinct, ""
     return distinct, f"the first {rows:,} rows" if source.n_rows > MOST_READ else f"{rows:,} rows"
+
+
+def _are_measured(values: pl.Series) -> bool:
+    """Whether values are dates, times or numbers with decimals, which are no names of persons."""
+    if values.dtype != pl.String:
+        return values.dtype.is_temporal() or values.dtype.is_float() or values.dtype.is_decimal()
+    if values.str.contains(DATED).all():
+        return True
+    return bool(values.str.contains(NUMBER).all() and values.str.contains("[.,]").any())

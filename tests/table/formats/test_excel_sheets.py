@@ -17,6 +17,7 @@ from openpyxl import Workbook
 from tclose.errors import TableError
 from tclose.table.formats.excel_sheets import load_excel, read_excel
 from tclose.table.formats.merged_cells import has_merged_cells
+from tclose.table.proposing.found_reading import read_and_find
 
 
 def book(tmp_path: Path, rows: list[list[Any]], at: str = "A1", merged: str = "") -> str:
@@ -84,6 +85,7 @@ REFUSED: dict[str, tuple[list[list[Any]], str]] = {
     "nothing at all": ([[]], "is empty"),
     "a title above": ([["Title"], ["x", "y"], [1, 2], [3, 4]], "row 1 has 1 of 2 cells filled"),
     "a column without a name": ([["x", None, "z"], [1, 2, 3]], "column 2 has no name in row 1"),
+    "no names": ([["Ann", 31, date(2024, 1, 1)], ["Bob", 44, date(2024, 1, 2)]], "looks like a row.*Insert a row"),
     "a name twice": ([["x", "x"], [1, 2]], "Columns 1 and 2 .* same name"),
     "an empty row": ([["x", "y"], [1, 2], [None, None], [3, 4]], "row 3 is empty"),
 }
@@ -147,3 +149,15 @@ def test_merged_cells_of_opendocument(tmp_path: Path) -> None:
     assert load_excel(path, "Two")[0]["x"].to_list() == ["1", "2"]
     with pytest.raises(TableError, match="Unmerge them"):
         load_excel(path, "One")
+
+
+@pytest.mark.parametrize("text", ["age;sex\n31;F\n", "<html><table></table></html>"])
+def test_text_that_is_called_a_spreadsheet_is_refused_with_a_way_on(text: str, tmp_path: Path) -> None:
+    (tmp_path / "export.xls").write_text(text)
+    with pytest.raises(TableError, match=r"is text.*--format csv"):
+        read_excel(tmp_path / "export.xls", None)
+
+
+def test_a_spreadsheet_without_names_is_not_read_as_if_it_had_none(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match=r"--no-header is for CSV.*Insert a row"):
+        read_and_find(book(tmp_path, [["x", "y"], [1, 2]]), {"header": False})

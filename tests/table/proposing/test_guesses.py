@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from collections import Counter
+from datetime import date, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -219,3 +220,51 @@ def test_what_a_name_says_is_asked_once_a_column(monkeypatch: pytest.MonkeyPatch
     each = guess_of("ward", ["a", "b", "a", "b"])
     assert (each.evidence.topics, each.evidence.topics) == ((), ())
     assert asked == ["ward"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [f"{row % 24:02}:{row % 60:02}" for row in range(N)],
+        [f"{row % 24}:{row % 60:02}:07" for row in range(N)],
+        [time(row % 24, row % 60) for row in range(N)],
+    ],
+)
+def test_times_of_day_have_an_order(values: list[Any]) -> None:
+    found = guess_of("arrival", values)
+    assert found.is_ordered
+    assert found.sensitive is not None
+    assert (found.sensitive["distance"], found.sensitive["bins"]) == ("ordered", 5)
+
+
+def test_numbers_without_signs_between_may_be_moments() -> None:
+    moments = [f"2024{1 + row % 12:02}{1 + row % 28:02}{row % 24:02}{row % 60:02}{row % 60:02}" for row in range(N)]
+    assert guess_of("seen", moments).evidence.format == "%Y%m%d%H%M%S"
+    assert guess_of("seen", [each[:12] for each in moments]).evidence.format == "%Y%m%d%H%M"
+    assert guess_of("seen", [each[:13] for each in moments]).evidence.format is None
+
+
+@pytest.mark.parametrize(
+    ("values", "has_signs"),
+    [
+        (["$1,234.50", "$7", "-$3"], True),
+        (["12 %", "7%"], True),
+        (["1.234,50 €", "950 EUR"], True),
+        (["12", "13"], False),
+        (["A1", "A2"], False),
+        (["1-2", "3-4"], False),
+    ],
+)
+def test_signs_of_money_are_seen(values: list[str], has_signs: bool) -> None:
+    assert guess_of("cost", values).evidence.has_signs == has_signs
+
+
+@pytest.mark.parametrize("values", [FEW, texts(N), [*["a"] * 60, *"bcdefghij"], ["a", "b"], list("aab")])
+def test_no_class_within_t_is_smaller(values: list[str]) -> None:
+    found = guess_of("x", values)
+    counts = sorted(Counter(values).values(), reverse=True)
+    # The best class of s rows has the s most frequent values, one row each; count until the others are within t.
+    size = 1
+    while sum(counts[size:]) > Fraction(1, 5) * len(values):
+        size += 1
+    assert found.least_rows == size

@@ -19,6 +19,7 @@ from tclose.table.formats.merged_cells import has_merged_cells
 from tclose.table.formats.tried_files import need, read_tried
 from tclose.table.formats.whole_numbers import as_whole
 from tclose.table.memory_limit import most_memory
+from tclose.table.text_layout import is_like_a_row
 
 LOOKED_AT = 100  # rows in which the header is looked for
 DAY_ZERO = [date(1899, 12, 30), date(1899, 12, 31)]  # of a time of day, in calamine and in Excel
@@ -44,8 +45,20 @@ def read_excel(path: Path, sheet: str | int | None) -> tuple[pl.DataFrame, Numbe
     """
     need("fastexcel", "excel", "A spreadsheet")
     problem = f"'{path.name}' is not a readable spreadsheet, or has a password"
+    guarded(problem, lambda: _check_kind(path))
     guarded(problem, lambda: _check_size(path))
     return read_tried(problem, path, load_excel, sheet)
+
+
+def _check_kind(path: Path) -> None:
+    """Refuse text that is called a spreadsheet, as some programs export it."""
+    with path.open("rb") as file:
+        start = file.read(4096)
+    if start and not start.startswith((b"PK", b"\xd0\xcf\x11\xe0")) and min(start) >= 9:
+        raise TableError(
+            f"'{path.name}' is called a spreadsheet and is text. Give --format csv; or, if it is a page of HTML, "
+            "open it in a spreadsheet and save it as .xlsx."
+        )
 
 
 def _check_size(path: Path) -> None:
@@ -139,6 +152,12 @@ def _header(top: pl.DataFrame, shown: str) -> tuple[int, list[str | None]]:
         raise TableError(
             f"{shown} does not begin with a header: row {header + 1} has {n_named} of {sum(used)} cells filled. "
             "Delete what stands above the row with the names of the columns, and unmerge its cells."
+        )
+    columns = [[_text(row[place]) or "" for row in below] for place in range(len(names))]
+    if below and is_like_a_row([name or "" for name in names], columns):
+        raise TableError(
+            f"{shown}: row {header + 1} looks like a row and not like names. Insert a row with names above it; a name "
+            "that is a number needs a letter before it."
         )
     return header, names
 

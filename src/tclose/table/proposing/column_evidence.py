@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from tclose.errors import TableError
 from tclose.table.coded import CodedColumn
-from tclose.table.date_formats import find_formats, fits, is_compact
+from tclose.table.date_formats import compact_formats, find_formats, fits
 from tclose.table.proposing.column_topics import CODED, COUNTED, NUMBERED, Topic, says, topics_of, words_of
 from tclose.table.reading import MOST_DIGITS, Reader, clean, is_flat, texts, type_name
 from tclose.table.source import Source
+from tclose.table.times import rank_times
 
 FEW = 20  # distinct whole numbers below which nothing but a name says that they have an order
 LONG = 40  # characters on average from which on a text is no category
@@ -26,6 +27,9 @@ DENSE = 0.25  # of all whole numbers between the least and the largest
 DIGITS, DIGIT = re.compile(r"\d+", re.ASCII), re.compile(r"\d", re.ASCII)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 DATED = re.compile(r"(?i)date|datum|fecha|day|tag|birth|geburt|dob|jour|dia")
+SIGN = r"(?:[%‰€$£¥₹]|EUR|USD|GBP|CHF)"
+UNSIGNED = re.compile(r"\s*[+-]?\s*\d[\d.,'\u2019\u00a0\u202f ]*")
+SIGNED = re.compile(rf"\s*{SIGN}?{UNSIGNED.pattern}{SIGN}?\s*|\s*[+-]?{SIGN}{UNSIGNED.pattern}\s*")
 DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 FORMS = {  # values that point at one person, whatever their column is called
     "e-mail addresses": re.compile(r"^[^@\s]+@[^@\s]+\.[^@\s]+$"),
@@ -52,6 +56,8 @@ class Evidence:
         Why it is unusable.
     formats
         Of its dates, where they are not those of ISO 8601: one, or several where nothing says which.
+    order_of
+        The column whose dates say whether its own have the day or the month first; empty if its own do.
     """
 
     column: str
@@ -60,6 +66,7 @@ class Evidence:
     reader: Reader
     problem: str = ""
     formats: tuple[str, ...] = ()
+    order_of: str = ""
 
     @classmethod
     def of(
@@ -94,10 +101,10 @@ class Evidence:
         found = _date_formats(evidence, formats)
         return replace(evidence, form="dates" if len(found) == 1 else form, formats=found)
 
-    def in_order(self, order: str) -> Evidence:
-        """The same, where the dates of other columns say whether the day or the month comes first."""
+    def in_order(self, order: str, column: str) -> Evidence:
+        """The same, where the dates of another column say whether the day or the month comes first."""
         found = [form for form in self.formats if order_of(form) == order]
-        return replace(self, form="dates", formats=tuple(found)) if len(found) == 1 else self
+        return replace(self, form="dates", formats=tuple(found), order_of=column) if len(found) == 1 else self
 
     @property
     def format(self) -> str | None:
@@ -150,6 +157,23 @@ class Evidence:
     @cached_property
     def _words(self) -> list[str]:
         return words_of(self.column)
+
+    @cached_property
+    def is_clock(self) -> bool:
+        """Whether its values are times of day, or durations in hours and minutes: they have an order."""
+        if self.coded is None or self.form not in ("texts", "codes"):
+            return False
+        if self.coded.values.dtype not in (pl.String, pl.Time):
+            return False
+        return self.n_distinct > 2 and rank_times(self.coded.values) is not None
+
+    @cached_property
+    def has_signs(self) -> bool:
+        """Whether its values are numbers with signs of money or percent, which are read as text."""
+        if self.coded is None or self.form not in ("texts", "codes") or self.coded.values.dtype != pl.String:
+            return False
+        values = self.coded.values.drop_nulls().to_list()
+        return all(map(SIGNED.fullmatch, values)) and not all(map(UNSIGNED.fullmatch, values))
 
     @property
     def is_numbered(self) -> bool:
@@ -216,7 +240,8 @@ class Evidence:
     def about(self) -> str:
         """What can be said of it without its values."""
         word = {"whole": "whole numbers", "fractions": "numbers", "dates": "dates"}.get(self.form, "values")
-        return f"{self.n_distinct:,} distinct {word}, {self.n_missing:,} missing"
+        told = f"{self.n_distinct:,} distinct {word}, {self.n_missing:,} missing"
+        return f"{told}, days and months in the order of '{self.order_of}'" if self.order_of else told
 
 
 def _form(reader: Reader, coded: CodedColumn) -> str:
@@ -277,7 +302,7 @@ def _date_formats(evidence: Evidence, given: Sequence[str]) -> tuple[str, ...]:
     if evidence.form == "whole":
         dated = DATED.search(evidence.column) is not None
         enough = dated or len(values) >= 10
-        return ("%Y%m%d",) if enough and is_compact([each.strip() for each in values.to_list()]) else ()
+        return compact_formats([each.strip() for each in values.to_list()]) if enough else ()
     return tuple(find_formats(values))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tclose.errors import TableError
 from tclose.table.number_signs import find_signs
 from tclose.table.source import Source, called, read
 from tclose.table.table_location import TableLocation, text_file_of
@@ -43,6 +44,8 @@ def read_and_find(place: TableLocation | Path | str, given: Mapping[str, Any] | 
     """
     location, given = TableLocation.of(place), given or {}
     text = text_file_of(location)
+    if text is None and given.get("header") is False:
+        raise TableError("--no-header is for CSV and TSV. Insert a row with names above the others, or save it as CSV.")
     if text is None:
         return FoundReading(read(location), {}, "")
     path, kind = text

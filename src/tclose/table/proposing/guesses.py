@@ -63,6 +63,10 @@ class Guess:
         known = points_at_a_person(self.evidence)
         return tuple(dict.fromkeys([*laws, *([f"HIPAA: {known}"] if known and not laws else [])]))
 
+    def with_format(self, form: str) -> Guess:
+        """The same, where someone said how its dates are written."""
+        return guess(replace(self.evidence, form="dates", formats=(form,)))
+
     def with_order(self, is_ordered: bool) -> Guess:
         """The same, where someone said whether larger values mean more."""
         return replace(self, is_ordered=is_ordered)
@@ -139,6 +143,18 @@ class Guess:
         equal = keys["distance"] == "equal"
         return {**keys, "t": _written(RISE if equal else largest_t(form, counts, RISE))}
 
+    @property
+    def least_rows(self) -> int:
+        """Fewer rows than these no class within the proposed t has, where every two values are equally far apart.
+
+        A class of s rows has at most s values. The values it lacks have a share in the table of at most t.
+        """
+        if self.sensitive is None or self.domain is None or self.sensitive["distance"] != "equal":
+            return 1
+        counts = np.sort(np.array(self.domain[1], np.int64))[::-1]
+        needed = (1 - Fraction(str(self.sensitive["t"]))) * int(counts.sum())
+        return int(np.searchsorted(np.cumsum(counts), -(-needed.numerator // needed.denominator))) + 1
+
     def points(self, t: Decimal | float | int) -> Fraction:
         """The largest rise of a belief that a t allows, in points."""
         if self.domain is None:
@@ -150,7 +166,7 @@ class Guess:
 def guess(evidence: Evidence) -> Guess:
     """What a column seems to be."""
     role, reason = _role(evidence)
-    return Guess(evidence, role, reason, evidence.form == "dates" or evidence.is_measure)
+    return Guess(evidence, role, reason, evidence.form == "dates" or evidence.is_measure or evidence.is_clock)
 
 
 def _role(evidence: Evidence) -> tuple[str, str]:
@@ -158,6 +174,8 @@ def _role(evidence: Evidence) -> tuple[str, str]:
         return "identifier", evidence.problem
     if evidence.form == "empty":
         return "identifier", "no row has a value"
+    if len(evidence.formats) > 1:
+        return "open", "dates, and nothing says whether the day or the month comes first; --date-format does"
     known = points_at_a_person(evidence)
     if known:
         return "identifier", f"its values are {known}"

@@ -13,16 +13,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from tclose.table.coded import CodedColumn
+from tclose.table.words_for_missing import KNOWN, PLAIN
 
-# In no language a value of its own.
-PLAIN = ("?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "<NA>", "NaN", "nan", "-", "--", ".", "..")
-# A value of its own in some columns: only where all others are numbers or dates is it surely none.
-AMONG_NUMBERS = (
-    *("N", "U", "X", "na", "nd", "n.d.", "n.a.", "k.A.", "k. A.", "s/d", "None", "none", "NIL", "nil", "#NULL!"),
-    *("unknown", "Unknown", "UNKNOWN", "missing", "Missing", "MISSING", "not available", "Not available"),
-    *("unbekannt", "Unbekannt", "inconnu", "desconocido"),
-)
-KNOWN = {*PLAIN, *AMONG_NUMBERS}
 NUMBER_OR_DATE = re.compile(r"[+-]?\d+([.,]\d+)*([eE][+-]?\d+)?$|\d{1,4}[./-]\d{1,2}[./-]\d{1,4}", re.ASCII)
 TWO_LETTERS = re.compile(r"[A-Z]{2}")
 

@@ -9,10 +9,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from tclose.errors import SchemaError
 from tclose.schema.name_patterns import ColumnRules, is_pattern, matches
 from tclose.table.coded import CodedColumn
+from tclose.table.date_formats import fits
 from tclose.table.proposing.column_evidence import Evidence, order_of
 from tclose.table.proposing.guesses import Guess, guess
 from tclose.table.proposing.missing_spellings import Spellings, find_spellings
@@ -43,6 +45,8 @@ class RoleChoices:
         Whatever else a table may have is never released, so that a pattern can say so.
     hierarchies
         The folder that hierarchies are written to, as the schema names it; None if there are none to be.
+    formats
+        How dates are written, of columns of which someone said so.
     """
 
     roles: Mapping[str, str]
@@ -52,6 +56,7 @@ class RoleChoices:
     missing_values: tuple[str, ...] | None = None
     drops_rest: bool = False
     hierarchies: str | None = None
+    formats: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,10 +125,11 @@ class TableProposal:
         return singled_out([column for column in columns if column is not None])
 
     def guessed(self, choices: RoleChoices) -> dict[str, Guess]:
-        """The guesses, with what someone said about order."""
+        """The guesses, with what someone said about order and formats."""
+        dated = {name: self.guesses[name].with_format(form) for name, form in choices.formats.items()}
         return {
             name: each.with_order(choices.ordered[name]) if name in choices.ordered else each
-            for name, each in self.guesses.items()
+            for name, each in {**self.guesses, **dated}.items()
         }
 
     def has_missing(self, columns: Sequence[str]) -> bool:
@@ -182,17 +188,37 @@ class TableProposal:
         folded = {name.casefold(): name for name in self.guesses}
         near = difflib.get_close_matches(given.casefold(), list(folded), 1, 0.5)
         hint = f" Did you mean '{folded[near[0]]}'?" if near else f" It has {len(folded):,} columns."
+        if len(folded) == 1:
+            hint = " It has one column. If it is text that a character divides, say which: --delimiter '^'."
         return f"The table has no column '{given}'.{hint}"
 
 
 def _in_one_order(evidence: Sequence[Evidence]) -> list[Evidence]:
     """What is known of all columns, days before months everywhere if they are so in some column, or the other way."""
-    orders = {order_of(each.formats[0]) for each in evidence if len(each.formats) == 1 and "." not in each.formats[0]}
-    orders &= {"d", "m"}
+    told = [each for each in evidence if len(each.formats) == 1 and "." not in each.formats[0]]
+    orders = {order_of(each.formats[0]): each.column for each in reversed(told) if order_of(each.formats[0]) in "dm"}
     if len(orders) != 1:
         return list(evidence)
-    order = orders.pop()
-    return [each.in_order(order) if len(each.formats) > 1 else each for each in evidence]
+    [(order, column)] = orders.items()
+    return [each.in_order(order, column) if len(each.formats) > 1 else each for each in evidence]
+
+
+def check_formats(proposal: TableProposal, formats: Sequence[str]) -> None:
+    """Refuse a format of dates in which no column has all of its values: what someone said would not be heard.
+
+    Raises
+    ------
+    SchemaError
+        The message names the format.
+    """
+    columns = [each.evidence.coded for each in proposal.guesses.values()]
+    texts = [column.values for column in columns if column is not None and column.values.dtype == pl.String]
+    for form in formats:
+        if not any(values.null_count() < len(values) and fits(values, form) for values in texts):
+            raise SchemaError(
+                f"No column has all of its values in the format '{form}'. Known are %Y %y %m %d %b %B %H %I %p %M %S "
+                "%f %z and what stands between them, as in '%d.%m.%Y %H:%M'."
+            )
 
 
 def why_not(guess: Guess) -> str:
