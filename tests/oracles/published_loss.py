@@ -55,12 +55,12 @@ def _of_text(cell: Cell, keys: dict[str, Any], schema: dict[str, Any]) -> Fracti
     if tree is None:
         return Fraction(0)
     if "build" in tree:
-        return _level(text, tree)
+        return _level(text, tree, schema.get("decimal", "."))
     below = _leaves_below(tree, text)
     return Fraction(below, len(_leaves(tree))) if below > 1 else Fraction(0)
 
 
-def _level(text: str, built: dict[str, Any]) -> Fraction:
+def _level(text: str, built: dict[str, Any], decimal: str) -> Fraction:
     if built["build"] == "prefixes":
         height = len(built["lengths"]) + 1
         if not text.endswith("*"):
@@ -71,11 +71,11 @@ def _level(text: str, built: dict[str, Any]) -> Fraction:
         forms = {r"\d{4}": "year", r"\d{4}-Q\d": "quarter", r"\d{4}-\d\d": "month"}
         level = [period for form, period in forms.items() if re.fullmatch(form, text)]
         return Fraction(list(levels).index(level[0]) + 1, len(levels) + 1) if level else Fraction(0)
-    pair = re.fullmatch(r"\[(.*), (.*)\)", text)
+    pair = re.fullmatch(r"\[(.*)[,;] (.*)\)", text)
     widths = [number(width) for width in built["widths"]]
     if not pair:
         return Fraction(0)
-    return Fraction(widths.index(number(pair[2]) - number(pair[1])) + 1, len(widths) + 1)
+    return Fraction(widths.index(number(pair[2], decimal) - number(pair[1], decimal)) + 1, len(widths) + 1)
 
 
 def _leaves(tree: Any) -> list[str]:
@@ -94,11 +94,14 @@ def _leaves_below(tree: Any, wanted: str) -> int:
 
 def _point(text: Cell, keys: dict[str, Any], schema: dict[str, Any]) -> Fraction:
     if keys["kind"] == "date":
-        return Fraction(day(text))
-    try:
-        return number(text)
-    except ValueError:
-        return number(text, schema.get("decimal", "."))
+        return Fraction(day(text, _day_part(keys)))
+    return number(text, schema.get("decimal", "."))
+
+
+def _day_part(keys: dict[str, Any]) -> str | None:
+    """The format of released days: that of the column up to its day; a format of a clock behind it is not released."""
+    written = keys.get("format")
+    return None if written is None else re.split(r"[ T]*%[HIMSfpzT]", written)[0]
 
 
 def _limit(given: Any, keys: dict[str, Any]) -> Fraction:
@@ -122,7 +125,10 @@ def _ends(row: dict[str, Cell], name: str, keys: dict[str, Any], schema: dict[st
         return None if is_missing(cell) else "*"
     if not isinstance(cell, str):
         return ("", _point(cell, keys, schema)), ("", _point(cell, keys, schema))
-    pair = cell.strip("[]").split(", ") if cell.startswith("[") else cell.split("/")
+    if cell.startswith("["):
+        pair = cell.strip("[]").split("; " if "; " in cell else ", ")
+    else:
+        pair = cell.split(" - " if "/" in keys.get("format", "") else "/") if keys["kind"] == "date" else [cell]
     first, last = pair[0], pair[-1]
     if len(pair) == 1 and first[0] in "<>":
         at = _point(first[1:], keys, schema)
