@@ -452,7 +452,7 @@ def test_what_may_be_meant_otherwise_is_said(run: Run, tmp_path: Path) -> None:
     code, text, told = run("visits.csv", *flags)
     assert code == 0
     assert "'left' cannot be told apart, and are read as %m/%d/%Y, as in column 'seen'" in told
-    assert "'share' holds numbers with a sign" in told
+    assert "'share' holds numbers that are read as text" in told
     assert "no class within its t has fewer than 48" in told
     assert text.count('format = "%m/%d/%Y"') == 2
     code, text, told = run("visits.csv", *flags, "--date-format", "%d/%m/%Y")

@@ -259,6 +259,6 @@ def _tell_reading(evidence: Evidence) -> None:
         )
     if evidence.has_signs:
         say(
-            f"Note: column '{evidence.column}' holds numbers with a sign of money or percent, and is read as text, "
-            "without an order. Take the sign out of its values to have them read as numbers."
+            f"Note: column '{evidence.column}' holds numbers that are read as text, without an order: with signs of "
+            "money or percent, or written in several ways. Write them alike, with digits and one decimal sign."
         )

@@ -18,7 +18,7 @@ from tclose.evaluation.choosing.knee import LEAST_FALL, MARGIN, find_knee
 from tclose.evaluation.choosing.risk_bounds import Bounds
 from tclose.evaluation.choosing.suggest import GRID, grid
 from tclose.evaluation.choosing.suggest_words import knee_sentence, title, verdict
-from tclose.evaluation.choosing.sweep import REFINED
+from tclose.evaluation.choosing.sweep import REFINED, Sweep
 from tclose.evaluation.choosing.trials import Trial
 from tclose.schema.changes import with_t
 from tests.evaluation.choosing.test_compare import small_table
@@ -192,6 +192,28 @@ def test_more_t_are_tried_where_a_bound_is_crossed() -> None:
     assert losses == sorted(losses, reverse=True)
     assert [run.t for run in bounded.runs] == sorted(run.t or Fraction(0) for run in bounded.runs)
     assert all((run.t or 0) * 1000 % 1 == 0 for run in bounded.runs)
+
+
+def test_more_t_are_tried_between_one_class_and_too_large_a_rise() -> None:
+    """Of a method that finds one class below t = 0.12, and whose beliefs rise by t - 0.03 beyond."""
+
+    class Ground:
+        def run(self, _algorithm: object, _schema: object, t: Fraction, _control: object) -> Trial:
+            if t < Fraction("0.12"):
+                return Trial("m", t, 5, loss=1.0, classes=1)
+            return Trial("m", t, 5, loss=float(1 - t), classes=4, rises={"ill": t - Fraction("0.03")})
+
+    method: Any = None
+    ground: Any = Ground()
+    found = Sweep(ground, method, lambda _t: method, None, Control(), lambda *_: None)
+    found.go([Fraction("0.1"), Fraction("0.15"), Fraction("0.3")], REFINED)
+    bounds = Bounds.of(max_rise="0.1")
+    assert bounds.choose(tuple(found.runs)) is None
+    found.refine(bounds)
+    assert [run.t for run in found.runs if run.rise <= Fraction("0.1")][-1] == Fraction("0.125")
+    chosen = bounds.choose(tuple(found.runs))
+    assert chosen is not None
+    assert found.runs[chosen].t == Fraction("0.125")
 
 
 @for_seeds(40)

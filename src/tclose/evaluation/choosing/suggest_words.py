@@ -150,6 +150,14 @@ def _of_choice(found: Swept, run: Trial) -> Iterator[str]:
     )
 
 
+def _way_on(found: Swept) -> str:
+    """What may keep a bound on the rise that no t tried keeps."""
+    asked = f"ask for rise = {float(found.bounds.rise or 0):g} in the schema, which promises it at any t"
+    if found.runs[0].is_useless:
+        return f"Stricter t lead to one class. Allow more, or {asked}."
+    return f"Try stricter t, allow more, or {asked}."
+
+
 def _of_no_choice(found: Swept) -> Iterator[str]:
     """Why no run keeps the bounds: which each alone would allow."""
     bounds, useful = found.bounds, [run for run in found.runs if not run.is_useless]
@@ -162,7 +170,7 @@ def _of_no_choice(found: Swept) -> Iterator[str]:
             least = min(useful, key=lambda run: run.rise)
             yield (
                 f"At no t tried every belief rises by {points(bounds.rise)} at most: the least of the largest rises is "
-                f"{worst_rise(least)}, at t = {t_of(least)}. Try stricter t, or allow more."
+                f"{worst_rise(least)}, at t = {t_of(least)}. {_way_on(found)}"
             )
         else:
             run = found.runs[alone]

@@ -51,7 +51,10 @@ class Sweep:
                 break
 
     def refine(self, bounds: Bounds) -> None:
-        """Halve the stretch of t between the run that is chosen and its neighbour that breaks a bound, some times."""
+        """Halve the stretch of t between the run that is chosen and its neighbour that breaks a bound, some times.
+
+        If none is chosen, that between the loosest t that leads to one class and the next one.
+        """
         done = len(self.runs)
         for number in range(REFINED):
             stretch = self._stretch(bounds)
@@ -65,11 +68,20 @@ class Sweep:
     def _stretch(self, bounds: Bounds) -> tuple[Fraction, Fraction] | None:
         """Between which t the chosen one could be better."""
         chosen = bounds.choose(tuple(self.runs))
-        other = None if chosen is None else chosen + (1 if bounds.rise is not None else -1)
-        if chosen is None or other is None or not 0 <= other < len(self.runs):
+        if chosen is None:
+            return self._stretch_below_first(bounds)
+        other = chosen + (1 if bounds.rise is not None else -1)
+        if not 0 <= other < len(self.runs):
             return None
         first, second = sorted(self.runs[place].t or Fraction(0) for place in (chosen, other))
         return first, second
+
+    def _stretch_below_first(self, bounds: Bounds) -> tuple[Fraction, Fraction] | None:
+        """Where nothing is chosen: below the strictest t that leads to classes, if a belief rises by too much there."""
+        first = next((place for place, run in enumerate(self.runs) if not run.is_useless), 0)
+        if bounds.rise is None or first == 0 or bounds.keeps_rise(self.runs[first]):
+            return None
+        return self.runs[first - 1].t or Fraction(0), self.runs[first].t or Fraction(0)
 
     def _add(self, t: Fraction, place: int, whole: int) -> None:
         def listen(loss: float | None, done: float | None) -> None:

@@ -28,8 +28,9 @@ DIGITS, DIGIT = re.compile(r"\d+", re.ASCII), re.compile(r"\d", re.ASCII)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 DATED = re.compile(r"(?i)date|datum|fecha|day|tag|birth|geburt|dob|jour|dia")
 SIGN = r"(?:[%‰€$£¥₹]|EUR|USD|GBP|CHF)"
-UNSIGNED = re.compile(r"\s*[+-]?\s*\d[\d.,'\u2019\u00a0\u202f ]*")
+UNSIGNED = re.compile(r"\s*[+\u2212-]?\s*\d[\d.,'\u2019\u00a0\u202f ]*")
 SIGNED = re.compile(rf"\s*{SIGN}?{UNSIGNED.pattern}{SIGN}?\s*|\s*[+-]?{SIGN}{UNSIGNED.pattern}\s*")
+NO_AMOUNT = re.compile(r"\s*(\d+|\d+(\.\d+){2,}|\d+( \d+)+)\s*", re.ASCII)  # codes, versions, telephone numbers
 DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 FORMS = {  # values that point at one person, whatever their column is called
     "e-mail addresses": re.compile(r"^[^@\s]+@[^@\s]+\.[^@\s]+$"),
@@ -169,11 +170,11 @@ class Evidence:
 
     @cached_property
     def has_signs(self) -> bool:
-        """Whether its values are numbers with signs of money or percent, which are read as text."""
+        """Whether its values are numbers that are read as text: with signs of money, or two decimal signs."""
         if self.coded is None or self.form not in ("texts", "codes") or self.coded.values.dtype != pl.String:
             return False
         values = self.coded.values.drop_nulls().to_list()
-        return all(map(SIGNED.fullmatch, values)) and not all(map(UNSIGNED.fullmatch, values))
+        return all(map(SIGNED.fullmatch, values)) and not all(map(NO_AMOUNT.fullmatch, values))
 
     @property
     def is_numbered(self) -> bool:
