@@ -189,7 +189,8 @@ def toml_names(data: bytes) -> bool:
     """The mark may have become a key, a column, or a file: all that is no value of a list."""
     text = data.decode("utf-8", "replace")
     inside = re.sub(r"\[[^\[\]]*\]", "", text)
-    return MARK in inside
+    tables = re.findall(r"(?m)^\s*\[{1,2}([^\[\]\n\"]*)\]{1,2}\s*$", text)
+    return MARK in inside or any(MARK in name for name in tables)
 
 
 def tree_seeds() -> list[bytes]:

@@ -25,7 +25,7 @@ def is_feasible(case: Case) -> bool:
             _check_quasi([row[name] for row in rows], keys, schema)
         for name, keys in schema.get("sensitive", {}).items():
             if is_measured_sensitive(keys):
-                _check_digits([row[name] for row in rows])
+                _check_digits([row[name] for row in rows], schema.get("decimal", "."))
         columns = [name for names in released_columns(schema).values() for name in names]
         return judge([row | dict.fromkeys(columns, "*") for row in rows], schema).holds
     except NoMeaning:
@@ -42,7 +42,7 @@ def _has_missing(rows: Rows, schema: Keys) -> bool:
 def _check_quasi(cells: list[Cell], keys: Keys, schema: Keys) -> None:
     given = [cell for cell in cells if not is_missing(cell, schema.get("missing_values", ()), is_measured_quasi(keys))]
     if keys["kind"] == "numeric":
-        _check_digits(given)
+        _check_digits(given, schema.get("decimal", "."))
     if keys["kind"] == "date":
         for cell in given:
             day(cell, keys.get("format"))
@@ -50,11 +50,11 @@ def _check_quasi(cells: list[Cell], keys: Keys, schema: Keys) -> None:
         raise NoMeaning("texts of several lengths")
 
 
-def _check_digits(cells: list[Cell]) -> None:
+def _check_digits(cells: list[Cell], decimal: str) -> None:
     for cell in cells:
         try:
-            large = abs(number(cell)) >= MOST
+            large = abs(number(cell, decimal)) >= MOST
         except NoMeaning:  # a date, or missing: the judge will say
             continue
-        if large or len(label(cell).replace(".", "").lstrip("+-0")) > MOST_DIGITS:
+        if large or len(label(cell).replace(".", "").replace(decimal, "").lstrip("+-0")) > MOST_DIGITS:
             raise NoMeaning("a number of many digits")
