@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.capabilities import EVERY_GUARANTEE, Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.packing import pace_of, rules_of, scratch_of
 from tclose.algorithms.requirement import Requirement
@@ -80,6 +80,7 @@ class Incognito:
         paper="Cao et al. 2011 (004), sections 2 and 6; LeFevre et al. 2005; Li et al. 2007",
         needs="hierarchies for numbers and dates",
         needs_levels=True,
+        guarantees=EVERY_GUARANTEE | {"k in persons"},
     )
 
     def partition(

@@ -82,7 +82,7 @@ def diversity_terms(attribute: Attribute, rows: NDArray[Any], is_whole: bool) ->
         Whether every code is a value of its own.
     """
     asked = attribute.l
-    if asked is None:
+    if asked is None or attribute.domain.of_persons:  # persons are no values of `soft`
         return 0.0, -1.0, 1.0
     distinct = float(asked.distinct or 0)
     if asked.entropy is None or not is_whole:

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.capabilities import EVERY_GUARANTEE, IN_PERSONS, Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.curve import order_along
@@ -73,6 +73,7 @@ class Tight:
     capabilities: ClassVar[Capabilities] = Capabilities(
         summary="split, mend and search: the least loss",
         paper="our own; goes on from Cao et al. 2011 (004), section 8",
+        guarantees=EVERY_GUARANTEE | IN_PERSONS,
     )
 
     effort: Literal["fast", "balanced", "best"] = "balanced"

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.algorithms import DEFAULT, REGISTRY, Algorithm, find
+from tclose.algorithms import REGISTRY, Algorithm, find
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import SchemaError, TableError
 from tclose.evaluation.attacks.attacked_values import by_value
@@ -157,7 +157,15 @@ def attack(
     LOG.info("attack %s", "a table" if made is None and method is None else "a table and its release")
     source = read(df, schema.delimiter, schema.encoding, header=schema.header)
     schema = schema.resolve(source.names)
-    columns, rows = select_rows(source, schema)
+    if candidates and schema.counts_persons:
+        raise SchemaError(
+            'Candidates deal out the values of single rows, and unit_rows = "all" promises something of persons. Leave '
+            "`candidates` out."
+        )
+    algorithm = None if method is None else find(method)
+    if made is None and algorithm is not None:
+        made = anonymize(df, schema, method=algorithm, seed=seed, allow_single_class=True)
+    columns, rows = select_rows(source, schema, _picked(made, source), seed)
     table = encode_rows(source, columns, rows, schema)
     shown = by_value(table, source, columns, schema)
     everyone = (
@@ -170,11 +178,8 @@ def attack(
     raw = Classes.of(len(table), (columns[quasi.column] for quasi in schema.quasi)).labels
     alike = None if everyone is None else crowd_alike(everyone.keys, len(table), raw)
     before = _expose(shown, raw, limits, alike, unlearned)
-    if made is None and method is None:
-        return Attacks(before)
-    algorithm = None if method is None else find(method)
     if made is None:
-        made = anonymize(df, schema, method=algorithm or DEFAULT, seed=seed, allow_single_class=True)
+        return Attacks(before)
     if len(made.classes) != source.n_rows or (made.classes[rows] < 0).any():
         raise TableError("The release has other rows than the table. Give the table it was made of.")
     labels = made.classes[rows]
@@ -187,6 +192,13 @@ def attack(
         seed=made.record.seed, candidates=candidates, seeds=seeds, one_class=one_class,
     )  # fmt: skip
     return Attacks(before, after, again)
+
+
+def _picked(release: Release | None, source: Source) -> Integers | None:
+    """The rows that a release with one row of each person kept."""
+    if release is None or release.schema.unit_rows != "one" or len(release.classes) != source.n_rows:
+        return None
+    return np.flatnonzero(release.classes >= 0)
 
 
 def _expose(

@@ -145,7 +145,7 @@ def gap(
     (True, True)
     """
     schema, source = take_in(df, schema, keys, gap)
-    table = encode(source, schema)
+    table = encode(source, schema, seed=seed)
     requirement = Requirement.of(schema, table)
     requirement.check_whole(table)
     tell = progress or (lambda stage, loss, done: None)

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.algorithms import Algorithm, parameters_of
+from tclose.algorithms.alike_classes import settle_alike
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
@@ -164,7 +165,7 @@ class TrialTable:
     @classmethod
     def of(cls, source: Source, schema: Schema, seed: int, queries: int) -> TrialTable:
         """Read the table once for all runs."""
-        columns, rows = select_rows(source, schema)
+        columns, rows = select_rows(source, schema, seed=seed)
         table = encode_rows(source, columns, rows, schema)
         return cls(source, schema, columns, table, by_value(table, source, columns, schema), seed, queries)
 
@@ -192,6 +193,9 @@ class TrialTable:
         rng = np.random.default_rng(self.seed)
         began = clock.perf_counter()
         partition = algorithm.partition(self.table, requirement, rng=rng, control=control)
+        partition = settle_alike(
+            self.table, requirement, partition, lambda found: shown_classes(self.table, found.labels)
+        )
         seconds = clock.perf_counter() - began
         if not requirement.holds_in_all(self.table, partition.labels):
             raise VerificationError(f"'{algorithm.name}' returned classes that break the requirement.")

@@ -155,7 +155,11 @@ class _Writer:
             evidence = self.guesses[name].evidence
             lines.append(f"# Whose row it is: {evidence.n_distinct:,} in {evidence.n_filled:,} rows. Never released.")
             if evidence.n_distinct < evidence.n_filled:
-                lines.append("# They repeat, so k rows may be fewer persons: keep one row of each before anonymizing.")
+                lines.append(
+                    "# They repeat, so k rows may be fewer persons. Choose: one (a row of each person is kept)"
+                )
+                lines.append("# or all (every class has k persons).")
+                lines.append('# unit_rows = "one"')
             lines.append(toml("unit", name))
         return lines
 
