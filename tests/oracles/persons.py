@@ -23,7 +23,8 @@ def grouped(rows: Sequence[Row], classes: Sequence[Hashable]) -> list[list[Row]]
 
 def kinds(rows: Sequence[Row], tree: Mapping[str, Sequence[str]] | None = None) -> list[set[Hashable]]:
     """Single values, and with a tree of two levels the values below each inner node."""
-    return [*({value} for _, value in rows), *(set(leaves) for leaves in (tree or {}).values())]
+    found: list[set[Hashable]] = [{value} for _, value in rows]
+    return found + [set(leaves) for leaves in (tree or {}).values()]
 
 
 def largest_rise(

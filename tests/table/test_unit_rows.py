@@ -26,7 +26,7 @@ def schema(**keys: Any) -> Schema:
 def picked(frame: pl.DataFrame, **keys: Any) -> list[int]:
     found = pick_rows(Source.of(frame), schema(unit_rows="one", **keys), 5)
     assert found is not None
-    return found.tolist()
+    return [int(row) for row in found]
 
 
 def visits(who: list[Any], when: list[Any]) -> pl.DataFrame:

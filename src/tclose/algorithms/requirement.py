@@ -37,6 +37,9 @@ class Attribute:
         The largest distance of a class, and its diversity; None where not asked.
     caps
         How far the share of a single value may rise; None where not asked.
+    cap_reference
+        What shares rise from, where that is another table than `reference`: that of a window of a stream, of which
+        some rows are partitioned.
     """
 
     domain: Domain
@@ -44,13 +47,19 @@ class Attribute:
     t: Fraction | None
     l: Diversity | None  # noqa: E741
     caps: BeliefCaps | None = None
+    cap_reference: Integers | None = None
+
+    @property
+    def believed(self) -> Integers:
+        """How often each value occurs in the table that caps are about."""
+        return self.reference if self.cap_reference is None else self.cap_reference
 
     @cached_property
     def limits(self) -> ShareLimits | None:
         """What the caps come to beside the reference; None where they count persons."""
         if self.caps is None or self.domain.holders is not None:
             return None
-        return ShareLimits.of(self.caps, self.domain.form, self.reference)
+        return ShareLimits.of(self.caps, self.domain.form, self.believed)
 
     @cached_property
     def person_limits(self) -> PersonLimits | None:
