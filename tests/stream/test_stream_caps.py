@@ -52,8 +52,13 @@ def check(asked: Schema, frame: pl.DataFrame, outcomes: list[Outcome]) -> dict[s
 
 @for_seeds(24)
 def test_every_class_keeps_the_caps_of_its_window(seed: int) -> None:
-    frame, temper = stream(seed, TEMPERS[seed % len(TEMPERS)]), seed % 3
-    caps = [{"rise": 0.3}, {"beta": 1, "enhanced": bool(seed % 2)}, {"t": 0.4, "rise": 0.5, "beta": 2}][temper]
+    frame = stream(seed, TEMPERS[seed % len(TEMPERS)])
+    choices: list[dict[str, Any]] = [
+        {"rise": 0.3},
+        {"beta": 1, "enhanced": bool(seed % 2)},
+        {"t": 0.4, "rise": 0.5, "beta": 2},
+    ]
+    caps = choices[seed % 3]
     method = ("sabre-ak", "mondrian", "tight", "clusters")[seed % 4]
     budget: Any = ("printed", "window")[seed // 4 % 2]
     asked = schema(**caps)

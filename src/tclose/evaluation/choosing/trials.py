@@ -22,6 +22,7 @@ from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError, TcloseError, VerificationError
+from tclose.evaluation.attacks.allowed_rise import AllowedRise, allowed_rises
 from tclose.evaluation.attacks.attacked_values import by_value
 from tclose.evaluation.attacks.definetti import Learner, definetti, unlearned
 from tclose.evaluation.attacks.reidentification import reidentification
@@ -168,6 +169,11 @@ class TrialTable:
         columns, rows = select_rows(source, schema, seed=seed)
         table = encode_rows(source, columns, rows, schema)
         return cls(source, schema, columns, table, by_value(table, source, columns, schema), seed, queries)
+
+    @property
+    def allowed(self) -> dict[str, AllowedRise]:
+        """The most that caps of the schema let a belief rise by."""
+        return allowed_rises(self.schema, self.table, Requirement.of(self.schema, self.table), None)
 
     @cached_property
     def before(self) -> Gains:
