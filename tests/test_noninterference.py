@@ -115,6 +115,30 @@ def test_dropped_rows_do_not_tell_by_the_type_of_other_columns(role: str, tmp_pa
     assert told[0] == told[1] == told[2]
 
 
+@pytest.mark.parametrize("unit_rows", ["one", "all"])
+def test_whose_rows_they_are_is_not_published(unit_rows: str, tmp_path: Path) -> None:
+    """The same rows are those of six persons, of five or of four: only the record says so."""
+    keys = {"unit": "who", "unit_rows": unit_rows}
+    keys |= {"unit_pick": "first", "unit_order": "when"} if unit_rows == "one" else {}
+    sensitive = {"s": {"distance": "equal", "t": 1, "rise": 0.5}}
+    schema = {"k": 2, "quasi": {"q": {"kind": "numeric"}}, "sensitive": sensitive, **keys}
+    frame = pl.DataFrame({"q": WHOLE, "s": [*"abcabc"]})
+    told, counted = [], []
+    for who in ([1, 2, 3, 4, 5, 6], [1, 2, 1, 4, 5, 6], [1, 2, 1, 4, 5, 4]):
+        table = frame.with_columns(who=pl.Series(who), when=pl.lit(0))
+        if unit_rows == "one":  # further rows of the same persons, later ones
+            more = table.head(len(set(who)) - 3).with_columns(when=pl.lit(1), q=pl.lit(99))
+            table = pl.concat([table.with_columns(who=pl.Series([1, 2, 3, 4, 5, 6])), more], how="vertical_relaxed")
+        else:
+            table = table.drop("when")
+        with quiet():
+            release = tclose.anonymize(table, schema, method=Forced(CLASSES), seed=0, allow_single_class=True)
+        told.append((released_rows(release), published(release, tmp_path, ())))
+        counted.append((release.record.unpicked_rows, str(release.record.persons)))
+    assert told[0] == told[1] == told[2]
+    assert len(set(counted)) > 1
+
+
 def types_of_pair(
     columns: list[pl.Series], quasi: dict[str, Any], folder: Path, **more: Any
 ) -> list[tuple[list[tuple[str, ...]], dict[str, bytes], dict[str, bytes]]]:

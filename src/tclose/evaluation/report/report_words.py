@@ -213,7 +213,11 @@ def add_promise(
 
 def add_claims(page: Page, certificate: Mapping[str, Any], claimed: Mapping[str, str]) -> None:
     """What the certificate says and nothing shows, each with the reason."""
-    told = [f"{name}: {_value(name, certificate[name])} ({claimed[name]})" for name in claimed if name != "required"]
+    told = [
+        f"{name}: {_value(name, certificate[name])} ({claimed[name]})" if name in certificate else claimed[name]
+        for name in claimed
+        if name != "required"
+    ]
     if told:
         page.text("The certificate claims, and the file cannot show:")
         page.points(told)
