@@ -88,7 +88,8 @@ class _Truth:
         n_original, n_released = self.original.n_rows, self.released.n_rows
         if self.rows is None:
             if n_original != n_released:
-                yield f"The release has {n_released} rows, and its original {n_original}."
+                told = " Give the rows of it that were picked." if self.schema.unit_rows == "one" else ""
+                yield f"The release has {n_released} rows, and its original {n_original}.{told}"
             return
         if len(self.rows) != n_released or (
             len(self.rows) and not 0 <= self.rows.min() <= self.rows.max() < n_original
