@@ -317,6 +317,11 @@ class Schema:
         return None
 
     @property
+    def may_leave_rows_out(self) -> bool:
+        """Whether rows of the table may be missing from a release."""
+        return self.missing == "drop" or self.unit_rows == "one"
+
+    @property
     def counts_persons(self) -> bool:
         """Whether k, rise and beta are promised in persons, who may have several rows each."""
         return self.unit_rows == "all"

@@ -74,10 +74,12 @@ def _kinds_of_rows(placed: Placed, levels: bool) -> tuple[Integers, Integers, in
     ground = placed.ground
     if not isinstance(ground, TreeGround):
         raise TypeError("only a hierarchy has levels")
-    ways = [np.array(way[1:], np.int64) for way in ground.ways]
-    lengths = np.array([len(way) for way in ways], np.int64)[placed.codes]
-    found = [ways[code] for code in placed.codes.tolist()]
-    return np.repeat(everyone, lengths), np.concatenate([np.zeros(0, np.int64), *found]), len(ground.parents)
+    ways = [way[1:] for way in ground.ways]
+    above = np.full((len(ways), max(map(len, ways), default=0)), -1, np.int64)
+    for place, way in enumerate(ways):
+        above[place, : len(way)] = way
+    nodes = above[placed.codes]
+    return np.repeat(everyone, (nodes >= 0).sum(axis=1)), nodes[nodes >= 0], len(ground.parents)
 
 
 def _distinct(one: Integers, kinds: Integers, n_kinds: int) -> tuple[Integers, Integers]:

@@ -59,7 +59,8 @@ class Incognito:
     ---------
     Every class meets k, t, l and caps, decided in integers; all minimal nodes are found
     (`tests/contract`, `tests/algorithms/incognito/test_incognito.py`). No full-domain generalization has
-    a lower full-domain loss than the least of theirs. It raises where the whole table already
+    a lower full-domain loss than the least of theirs. k in persons is kept, too; caps in persons do not hold for
+    unions, and are refused. It raises where the whole table already
     fails: by k or l, or by t if the reference is another table.
 
     Cost

@@ -37,7 +37,8 @@ class Mondrian:
     Guarantee
     ---------
     Every class meets k, t, l and caps, decided in integers: a cut is made only if both sides do
-    (`tests/contract`, `tests/algorithms/mondrian/test_mondrian.py`). Loss is heuristic. It raises where
+    (`tests/contract`, `tests/algorithms/mondrian/test_mondrian.py`); so does what is asked in persons
+    (`tests/algorithms/test_person_limits.py`). Loss is heuristic. It raises where
     the whole table already fails: by k or l, or by t if the reference is another table.
 
     Cost

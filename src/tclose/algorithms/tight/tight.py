@@ -55,7 +55,8 @@ class Tight:
     Guarantee
     ---------
     Every class meets k, t, l and caps, decided in integers before a class is made or changed
-    (`tests/contract`, `tests/algorithms/tight/test_tight.py`). The same seed gives the same classes on
+    (`tests/contract`, `tests/algorithms/tight/test_tight.py`); so does what is asked in persons
+    (`tests/algorithms/test_person_limits.py`). The same seed gives the same classes on
     any number of threads, unless it is stopped early. Loss is heuristic; never above that of
     `start`.
 

@@ -197,7 +197,8 @@ def add_promise(
     if changes:
         page.text("The share of a single value in a class, beside its share in the table, in points of percent:")
         header = ("", "allowed rise", "largest rise", "table → class", "largest fall", "table → class")
-        allowed = {each.column: _allowed(each) for each in schema.sensitive}
+        in_persons = " (of persons)" if schema.counts_persons else ""
+        allowed = {each.column: _allowed(each, in_persons) for each in schema.sensitive}
         rows = [(name, allowed[name], *_points(rise), *_points(fall)) for name, (rise, fall) in changes.items()]
         page.table(header, rows)
     page.text(" ".join(decided(schema, "unit" in claimed)), "soft")
@@ -235,8 +236,8 @@ def _value(name: str, value: Any) -> str:
     return words if len(words) <= LONGEST else f"{words[:LONGEST]}..."
 
 
-def _allowed(sensitive: Sensitive) -> str:
-    """What caps let the share of a value rise to.
+def _allowed(sensitive: Sensitive, counted: str = "") -> str:
+    """What caps let the share of a value rise to; `counted` is added where they are not about rows.
 
     Examples
     --------
@@ -246,7 +247,7 @@ def _allowed(sensitive: Sensitive) -> str:
     """
     words = [] if sensitive.rise is None else [f"+{float(100 * sensitive.rise):g} points"]
     words += [] if sensitive.beta is None else [f"{float(1 + sensitive.beta):g} times"]
-    return ", ".join(words) or ("no limit" if sensitive.t is None else "by t alone")
+    return ", ".join(words) + counted if words else "no limit" if sensitive.t is None else "by t alone"
 
 
 def _points(change: ShareChange) -> tuple[str, str]:
