@@ -140,10 +140,11 @@ def show_verified(verdict: Verdict) -> None:
     assert measured is not None
     assert schema is not None
     show_warning(terminal, verdict.warning)
-    terminal.print(
-        f"[green]It keeps its promise[/green]: {measured.rows:,} rows, {measured.classes:,} classes, k = {verdict.k}"
-        f"{'' if verdict.persons is None else ', counted in persons'}."
-    )
+    counted = "" if verdict.persons is None else ", counted in persons"
+    kept = "[green]It keeps its promise[/green]"
+    if "persons" in verdict.unchecked:
+        counted, kept = ", counted in rows", "[green]It keeps its promise as far as rows show[/green]"
+    terminal.print(f"{kept}: {measured.rows:,} rows, {measured.classes:,} classes, k = {verdict.k}{counted}.")
     _print_attributes(terminal, measured, schema)
     in_persons = {} if verdict.persons is None else {"k": verdict.persons, **rises_as_dict(verdict.person_rises)}
     _print_in_persons(terminal, schema, in_persons)
