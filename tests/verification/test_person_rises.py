@@ -144,7 +144,7 @@ def test_one_row_of_each_is_checked(left_out: int) -> None:
     asked = replace(schema(t=1), unit_rows="one")
     rows = pl.Series([0, 2, 4, 6][left_out:]).to_numpy()
     problems = judge(Source.of(frame[rows.tolist()].drop("who")), asked, Source.of(frame), rows).problems
-    assert problems == (["1 persons of the original have no row in the release."] if left_out else [])
+    assert problems == (["Of 1 of the persons no row is released, and one of each is to be kept."] if left_out else [])
     twice = pl.Series([0, 1, 2, 4, 6]).to_numpy()
     problems = judge(Source.of(frame[twice.tolist()].drop("who")), asked, Source.of(frame), twice).problems
-    assert problems == ["1 persons have several rows in the release, and one is to be kept."]
+    assert problems == ["Of 1 of the persons several rows are released, and one of each is to be kept."]

@@ -117,13 +117,14 @@ class _Truth:
             return
         rows_of = np.bincount(units.codes[released], minlength=units.n)
         if (rows_of > 1).any():
-            yield f"{int((rows_of > 1).sum())} persons have several rows in the release, and one is to be kept."
+            several = int((rows_of > 1).sum())
+            yield f"Of {several} of the persons several rows are released, and one of each is to be kept."
         absent = rows_of == 0
         if self.schema.missing == "drop" and absent.any():
             lacking = np.flatnonzero(absent[units.codes])
             absent[units.codes[lacking[self._has_missing(lacking)]]] = False
         if absent.any():
-            yield f"{int(absent.sum())} persons of the original have no row in the release."
+            yield f"Of {int(absent.sum())} of the persons no row is released, and one of each is to be kept."
 
     def _has_missing(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which rows of the original lack a quasi-identifier or a sensitive value."""
