@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import tclose
-from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.capabilities import EVERY_GUARANTEE, IN_PERSONS, Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.release.certificate import certificate_path
@@ -40,7 +40,9 @@ class Forced:
     """A method that forms the classes it was given; what it says of its run differs from run to run."""
 
     name: ClassVar[str] = "forced"
-    capabilities: ClassVar[Capabilities] = Capabilities(summary="", paper="", needs="")
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        summary="", paper="", needs="", guarantees=EVERY_GUARANTEE | IN_PERSONS
+    )
 
     def __init__(self, labels: NDArray[np.int64]) -> None:
         object.__setattr__(self, "_labels", labels)

@@ -98,6 +98,28 @@ def test_dropped_rows_do_not_tell_by_the_type_of_numbers(tmp_path: Path) -> None
     assert told[0] == told[1]
 
 
+@pytest.mark.parametrize("role", ["quasi", "sensitive", "keep"])
+def test_rows_that_were_not_picked_do_not_tell_by_the_type_of_columns(role: str, tmp_path: Path) -> None:
+    """Another row of a person had a fraction, or a number that needs more bits."""
+    wider = [pl.Int8, pl.Int32, pl.Float64]
+    values: list[list[Any]] = [[1, 2] * 3 + [3], [1, 2] * 3 + [1000], [1.0, 2.0] * 3 + [0.5]]
+    told = []
+    for kind, column in zip(wider, values, strict=True):
+        frame = pl.DataFrame({"q": [30] * 7, "x": pl.Series(column, dtype=kind), "who": [1, 2, 3, 4, 5, 6, 6]})
+        schema: dict[str, Any] = {"k": 3, "unit": "who", "unit_rows": "one", "unit_pick": "first", "unit_order": "when"}
+        schema |= {"quasi": {"q": {"kind": "numeric"}}}
+        if role == "quasi":
+            schema["quasi"]["x"] = {"kind": "numeric", "publish": "bounds"}
+        schema |= {"sensitive": {"x": {"distance": "equal", "t": 1}}} if role == "sensitive" else {}
+        schema |= {"keep": ["x"]} if role == "keep" else {}
+        with quiet():
+            given = frame.with_columns(when=pl.int_range(7))
+            release = tclose.anonymize(given, schema, method="mondrian", seed=0, allow_single_class=True)
+        files = written_bytes(release._frame, release.schema, tmp_path)
+        told.append((released_rows(release), files, published(release, tmp_path, ())))
+    assert told[0] == told[1] == told[2]
+
+
 @pytest.mark.parametrize("role", ["sensitive", "keep"])
 def test_dropped_rows_do_not_tell_by_the_type_of_other_columns(role: str, tmp_path: Path) -> None:
     """A row that is left out had a fraction, or a number that needs more bits."""
@@ -113,6 +135,30 @@ def test_dropped_rows_do_not_tell_by_the_type_of_other_columns(role: str, tmp_pa
         files = written_bytes(release._frame, release.schema, tmp_path)
         told.append((released_rows(release), files, published(release, tmp_path, ())))
     assert told[0] == told[1] == told[2]
+
+
+@pytest.mark.parametrize("unit_rows", ["one", "all"])
+def test_whose_rows_they_are_is_not_published(unit_rows: str, tmp_path: Path) -> None:
+    """The same rows are those of six persons, of five or of four: only the record says so."""
+    keys = {"unit": "who", "unit_rows": unit_rows}
+    keys |= {"unit_pick": "first", "unit_order": "when"} if unit_rows == "one" else {}
+    sensitive = {"s": {"distance": "equal", "t": 1, "rise": 0.5}}
+    schema = {"k": 2, "quasi": {"q": {"kind": "numeric"}}, "sensitive": sensitive, **keys}
+    frame = pl.DataFrame({"q": WHOLE, "s": [*"abcabc"]})
+    told, counted = [], []
+    for who in ([1, 2, 3, 4, 5, 6], [1, 2, 1, 4, 5, 6], [1, 2, 1, 4, 5, 4]):
+        table = frame.with_columns(who=pl.Series(who), when=pl.lit(0))
+        if unit_rows == "one":  # further rows of the same persons, later ones
+            more = table.head(len(set(who)) - 3).with_columns(when=pl.lit(1), q=pl.lit(99))
+            table = pl.concat([table.with_columns(who=pl.Series([1, 2, 3, 4, 5, 6])), more], how="vertical_relaxed")
+        else:
+            table = table.drop("when")
+        with quiet():
+            release = tclose.anonymize(table, schema, method=Forced(CLASSES), seed=0, allow_single_class=True)
+        told.append((released_rows(release), published(release, tmp_path, ())))
+        counted.append((release.record.unpicked_rows, str(release.record.persons)))
+    assert told[0] == told[1] == told[2]
+    assert len(set(counted)) > 1
 
 
 def types_of_pair(

@@ -141,7 +141,7 @@ def test_diabetes_one_row_a_patient(
     assert tclose_exits(monkeypatch, refused) == 3
     message = capsys.readouterr().err
     assert "'patient_nbr' is the unit, and its 71518 units have 101766 rows" in message
-    assert "Keep one row a unit" in message
+    assert "Set unit_rows" in message
     assert list(tmp_path.iterdir()) == [schema]
     first = tmp_path / "first.csv"
     frame.unique("patient_nbr", keep="first", maintain_order=True).write_csv(first)

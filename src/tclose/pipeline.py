@@ -13,8 +13,10 @@ from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tclose.algorithms import DEFAULT, Algorithm, find, parameters_of, run_method
+from tclose.algorithms.alike_classes import settle_alike
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.explain import explain_single_class
@@ -45,6 +47,7 @@ from tclose.table.arguments import check_order, take_in
 from tclose.table.class_distances import Distances
 from tclose.table.class_rises import largest_rises
 from tclose.table.classes import Tally
+from tclose.table.coded import CodedColumn
 from tclose.table.column_digests import column_digests
 from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.measuring import measure_classes
@@ -52,11 +55,13 @@ from tclose.table.partition import Partition
 from tclose.table.row_selection import select_rows
 from tclose.table.source import Source, read
 from tclose.table.table_location import TableLocation, file_of
+from tclose.table.unit_rows import count_unpicked
 from tclose.verification.assessment import Report, assess_source
-from tclose.verification.judge_release import KEPT, judge
+from tclose.verification.judge_release import KEPT, Judgement, judge
 from tclose.verification.measure_release import Measured
 from tclose.verification.persons import repeated_identifiers
 from tclose.verification.published_loss import PublishedLoss, published_loss
+from tclose.verification.released_classes import group_rows
 from tclose.verification.verdict import Verdict
 
 LOG = logging.getLogger(__name__)  # says what is done, and never a cell
@@ -137,13 +142,15 @@ def anonymize(
     _check_numbers(seed, time)
     seed = secrets.randbits(63) if seed is None else seed
     with _stage("encode", seconds, tell):
-        selected, rows = select_rows(source, schema)
+        selected, rows = select_rows(source, schema, seed=seed)
         table = encode_rows(source, selected, rows, schema, show_values)
         requirement = Requirement.of(schema, table)
         if repeated := repeated_identifiers(source, schema):
             warnings.warn(repeated, RepeatedIdentifierWarning, stacklevel=2)
-        dropped, columns = source.n_rows - len(table), column_digests(selected)
+        unpicked, columns = count_unpicked(source, schema), column_digests(selected)
+    dropped = source.n_rows - unpicked - len(table)
     record = Record(seed, digest, source.n_rows, dropped, algorithm.name, seconds, input_columns=columns)
+    record = replace(record, unpicked_rows=unpicked)
     warn_of_same_table(record, before)
     LOG.info("%d rows of %d, %d axes; method %s", len(table), source.n_rows, len(table.axes), algorithm.name)
     if start is not None and len(start.labels) != len(table):
@@ -153,12 +160,16 @@ def anonymize(
         control.begin(time, lambda loss, done: tell("partition", loss, done))
         rng = np.random.default_rng(seed)
         partition = run_method(algorithm, table, requirement, rng=rng, control=control, start=start)
+    with _stage("recode", seconds, tell):
+        partition = settle_alike(
+            table, requirement, partition, lambda found: _shown(found, table, source, selected, schema)
+        )
         spans = table.spans(partition.labels, partition.n_classes)
         loss = table.loss(partition.labels, spans)
-    with _stage("recode", seconds, tell):
         frame = recode(table, partition, source, selected, schema, spans)
     with _compiled_stage("verify", seconds, tell):
-        measured, distances = _verified(frame, schema, table, source)
+        found, measured = _verified(frame, schema, table, source)
+        distances = _check_agreement(measured, table, schema)
         published = _published(frame, schema)
     LOG.info("verified: %d classes, k %d, loss %.6f", measured.classes, measured.k, loss)
     if measured.classes == 1 and loss > 0 and not allow_single_class:
@@ -170,7 +181,7 @@ def anonymize(
             stacklevel=2,
         )
     certificate = certify(schema, measured, published, algorithm.name, parameters)
-    record = replace(record, notes=partition.notes, loss=loss, facts=partition.facts)
+    record = replace(record, notes=partition.notes, loss=loss, facts=partition.facts, persons=found.persons_as_dict())
     with _stage("binding", seconds, tell):
         held = held_classes(table, requirement, measured.grouping.labels)
         losses = losses_by_column(table, partition.labels, spans)
@@ -266,24 +277,27 @@ def verify(
     found = judge(source, schema, before)
     beside = check_certificate(source, schema, found.measured, certificate, path)
     problems = (*broken, *found.problems, *beside.problems)
-    warning = keep_warning(schema, found.measured)
-    return Verdict(problems, found.measured, beside.fits, beside.unchecked, found.persons, schema, warning)
+    warning, unchecked = keep_warning(schema, found.measured), beside.unchecked | found.unchecked(schema)
+    return Verdict(problems, found.measured, beside.fits, unchecked, found.persons, schema, warning, found.person_rises)
 
 
-def _verified(
-    frame: pl.DataFrame, schema: Schema, table: EncodedTable, source: Source
-) -> tuple[Measured, dict[str, Distances]]:
-    """What the verifier measures of a release, and how far methods take its classes to be from the table.
+def _shown(
+    partition: Partition, table: EncodedTable, source: Source, selected: Mapping[str, CodedColumn], schema: Schema
+) -> NDArray[np.int64]:
+    """The class of each row as the release of a partition shows it."""
+    frame = recode(table, partition, source, selected, schema)
+    return group_rows(Source.of(frame), schema.released_quasi).labels
 
-    Raises if it breaks its promise, or is not true to its original.
-    """
+
+def _verified(frame: pl.DataFrame, schema: Schema, table: EncodedTable, source: Source) -> tuple[Judgement, Measured]:
+    """What the verifier finds; raises if the release breaks its promise, or is not true to its original."""
     found = judge(Source.of(frame), schema, source, table.rows)
     if found.measured is None or found.problems:
         told = " ".join(found.problems)
         if found.problems and all(problem.startswith(KEPT) for problem in found.problems):
             raise InfeasibleError(f"The release would not keep its promise. {told}")
         raise VerificationError(f"The release would not keep its promise, and nothing is released. {told}")
-    return found.measured, _check_agreement(found.measured, table, schema)
+    return found, found.measured
 
 
 def _how_to_lose_less(schema: Schema) -> str:
@@ -325,7 +339,7 @@ def _check_rises(measured: Measured, table: EncodedTable, schema: Schema, tallie
     """The same for the shares of values that are capped."""
     for domain, sensitive in zip(table.domains, schema.sensitive, strict=False):
         name, caps = sensitive.column, sensitive.caps
-        if caps is None:
+        if caps is None or name not in measured.rises:  # of persons the verifier counts alone
             continue
         paths = domain.form.paths if caps.levels and isinstance(domain.form, Tree) else None
         if largest_rises(tallies[name], paths) != (measured.rises[name].rise, measured.rises[name].beta):

@@ -21,8 +21,10 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tclose.algorithms import Algorithm, run_method
+from tclose.algorithms.alike_classes import settle_alike
 from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
@@ -37,6 +39,7 @@ from tclose.table.partition import Partition
 from tclose.table.row_selection import select_rows
 from tclose.table.source import Source, read
 from tclose.verification.judge_release import check_release
+from tclose.verification.released_classes import group_rows
 
 Columns = Callable[[Capabilities], dict[str, list[Any]]]
 Maker = Callable[..., tuple[pl.DataFrame, Schema]]
@@ -119,7 +122,14 @@ def _check_partition(
     again = run(method, table, requirement)
     _require(np.array_equal(partition.labels, again.labels), "the same seed gives the same classes")
     source = read(frame)
-    released = recode(table, partition, source, select_rows(source, schema)[0], schema)
+    columns = select_rows(source, schema)[0]
+
+    def shown(found: Partition) -> NDArray[np.int64]:
+        released = recode(table, found, source, columns, schema)
+        return group_rows(Source.of(released), schema.released_quasi).labels
+
+    partition = settle_alike(table, requirement, partition, shown)
+    released = recode(table, partition, source, columns, schema)
     expected = {*schema.released_quasi, *(s.column for s in schema.sensitive), *schema.keep}
     _require(set(released.columns) == expected, "no column is added or lost")
     measured = check_release(Source.of(released), schema, source, table.rows)
@@ -220,6 +230,19 @@ def _capped_nodes(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
     return _table(can, _with_missing(can), missing="category", sensitive={"ill": capped})
 
 
+def _visits(can: Capabilities, *, per_person: int = 3, k: int = 2, **keys: Any) -> tuple[pl.DataFrame, Schema]:
+    """Persons with several rows each, in no order."""
+    n, rng = _rows(can), np.random.default_rng(8)
+    columns = _mixed(can) | {"who": rng.permutation(np.arange(n) // per_person).tolist(), "visit": list(range(n))}
+    return _table(can, columns, k, unit="who", **({"identifiers": ["visit"]} | keys))
+
+
+def _capped_visits(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
+    tree = {"lung": ["flu", "cold"], "skin": ["rash"]}
+    capped = {"distance": "hierarchical", "hierarchy": tree, "t": 0.5, "rise": 0.3, "beta": 1, "levels": True}
+    return _visits(can, unit_rows="all", sensitive={"ill": capped})
+
+
 def _matrix(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
     costs = {"values": ["cold", "flu", "rash"], "costs": [[0, 0.5, 1], [0.5, 0, 1], [1, 1, 0]]}
     return _table(can, _mixed(can), sensitive={"ill": {"distance": "matrix", "matrix": costs, "t": 0.3}})
@@ -291,6 +314,20 @@ AWKWARD = (
     _asking("beta alone", beta=1),
     _asking("t, l, rise and enhanced beta", t=0.5, l=2, rise=0.3, beta="3/2", enhanced=True),
     Case("caps on inner nodes", _capped_nodes),
+    Case("k persons", lambda can: _visits(can, unit_rows="all", sensitive={})),
+    Case("k persons and t", lambda can: _visits(can, unit_rows="all")),
+    Case(
+        "k persons that the table misses", lambda can: _visits(can, k=_rows(can) // 2, unit_rows="all"), feasible=False
+    ),
+    Case(
+        "caps in persons",
+        lambda can: _visits(can, unit_rows="all", sensitive={"ill": {"distance": "equal", "rise": 0.2}}),
+    ),
+    Case("caps in persons on inner nodes", _capped_visits),
+    Case(
+        "the last row of each person",
+        lambda can: _visits(can, per_person=2, identifiers=[], unit_rows="one", unit_pick="last", unit_order="visit"),
+    ),
     Case("a matrix", _matrix),
     Case("a joint", lambda can: _joint(can, 0.3)),
     Case("a joint of t 0", lambda can: _joint(can, 0)),

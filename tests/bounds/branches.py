@@ -14,6 +14,7 @@ from tclose.testing import Case
 
 LEVELS = {"build": "intervals", "widths": [5, 10, 30]}  # for methods that climb them
 HALVES = {"low": {"least": ["0", "1"], "2": []}, "high": ["3", "4", "5"]}
+IN_HALVES = {"distance": "hierarchical", "hierarchy": HALVES}
 Asking = Callable[[Capabilities], dict[str, Any]]
 
 
@@ -123,6 +124,13 @@ def _many_sensitive(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
     return frame, Schema.from_dict(schema.as_dict() | {"sensitive": sensitive})
 
 
+def _visits(can: Capabilities, **asked: Any) -> tuple[pl.DataFrame, Schema]:
+    """Persons with several rows, on whom there are caps: some cuts break them, some lack persons."""
+    frame, schema = _capped(can, **asked)
+    keys = schema.as_dict() | {"k": 3, "unit": "who", "unit_rows": "all"}
+    return frame.with_columns(who=pl.Series(_drawn(len(frame), len(frame) // 3, 4))), Schema.from_dict(keys)
+
+
 BRANCHES = (
     Case("nothing sensitive, four combinations", _nothing_sensitive),
     Case("nothing sensitive, one row apart", lambda can: _undivided(can, None)),
@@ -131,6 +139,8 @@ BRANCHES = (
     Case("distinct values and entropy", _diverse),
     Case("caps on values", lambda can: _capped(can, distance="equal", rise=0.1, beta=2, enhanced=True)),
     Case("caps on nodes", lambda can: _capped(can, distance="hierarchical", hierarchy=HALVES, rise=0.1, levels=True)),
+    Case("caps in persons", lambda can: _visits(can, distance="equal", rise=0.1, beta=2)),
+    Case("caps in persons on nodes", lambda can: _visits(can, **IN_HALVES, rise=0.1, levels=True)),
     Case("one quasi-identifier", _one_quasi),
     Case("one value everywhere", _one_value),
     Case("a thousand equal rows", _equal_rows),

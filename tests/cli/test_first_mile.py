@@ -87,7 +87,7 @@ KINDS: dict[str, Kind] = {
     "persons with several rows": Kind(
         with_more(patient_id=lambda rng: [row // 2 for row in range(N)]),
         (*USUAL, "--unit", "patient_id"),
-        "Keep one row a unit",
+        'Set unit_rows = "one"',
         (*USUAL, "--unit", "patient_id"),
         lambda frame: frame.unique("patient_id", keep="first"),
     ),

@@ -89,6 +89,7 @@ class _Maker:
                 if draw.random() < 0.3 and not sensitive[name].get("l"):
                     sensitive[name].pop("t", None)
         self._others(schema)
+        self._persons(schema)
         if self.comma:
             schema |= {"decimal": ",", "delimiter": ";"}
         method, options = choose_method(schema, self.n, draw)
@@ -110,6 +111,19 @@ class _Maker:
             if draw.random() < 0.7:
                 schema["keep_unchecked"] = True
             self.columns.append(Column("kept", kind, tuple(draw.choice(values) for _ in range(self.n))))
+
+    def _persons(self, schema: dict[str, Any]) -> None:
+        """Persons with several rows, drawn apart: one row of each is kept, or all are."""
+        draw = random.Random(f"{self.seed} persons")
+        if draw.random() > 0.15:
+            return
+        self.columns = [column for column in self.columns if column.name != "unit"]
+        most = draw.choice([self.n // 3, self.n // 2, self.n, 2 * self.n])
+        self.columns.append(Column("unit", "int", tuple(draw.randint(0, most) for _ in range(self.n))))
+        schema |= {"unit": "unit", "unit_rows": draw.choice(["one", "all", "all"])}
+        if schema["unit_rows"] == "one":
+            self.columns.append(Column("when", "int", tuple(draw.randint(0, 5) for _ in range(self.n))))
+            schema |= {"unit_pick": draw.choice(["first", "last"]), "unit_order": "when"}
 
     # -- columns
 

@@ -18,7 +18,7 @@ import polars as pl
 import tclose
 from tests.fuzz.cases import Case
 from tests.fuzz.feasible import is_feasible
-from tests.fuzz.forms import FORMS, as_rows, read_file, written
+from tests.fuzz.forms import FORMS, as_rows, make_form, read_file, written
 from tests.fuzz.judged import (
     Verdict,
     as_fractions,
@@ -30,12 +30,13 @@ from tests.fuzz.judged import (
     verdict_of,
 )
 from tests.fuzz.meaning import NoMeaning, Rows
-from tests.fuzz.oracle import Judgement, judge, released_columns, remaining
+from tests.fuzz.oracle import Judgement, judge, persons_of, released_columns, remaining
 from tests.fuzz.truth import lies
 
 JUST_BELOW = Fraction(1, 10**9)
 N_MUTANTS, N_FORMS = 4, 2
 SUFFIXES, SHARE_WRITTEN = (".csv", ".csv.gz", ".parquet"), 0.3
+CAPS = ("rise", "beta")
 SHORTEST_QUOTE = 6  # a shorter cell may be in a message by chance
 
 
@@ -92,11 +93,13 @@ def _release(
     frame = release.aligned()
     rows = as_rows(frame)
     original = case.rows
-    untrue = lies([original[row] for row in remaining(original, case.schema)], rows, case.schema)
+    kept = remaining(original, case.schema)
+    untrue = lies([original[row] for row in kept], rows, case.schema)
     if untrue:
         yield Finding("untrue", "; ".join(untrue[:3]))
+    who = persons_of([original[row] for row in kept], case.schema)
     try:
-        truth = judge(rows, case.schema)
+        truth = judge(rows, case.schema, who)
     except NoMeaning as problem:
         yield Finding("released what means nothing", str(problem))
         return
@@ -109,6 +112,8 @@ def _release(
     if wrong:
         yield Finding("certificate", "; ".join(wrong))
     yield from _thresholds(case, frame, truth, counts)
+    if case.schema.get("unit_rows") == "all":
+        yield from _in_persons(case.take(kept), release, truth, folder, counts)
     yield from _mutants(case, frame, rows, draw, counts)
     for suffix in suffixes:
         yield from _written(case, release, truth, folder / f"release{suffix}", counts)
@@ -157,6 +162,49 @@ def _next_to(schema: dict[str, Any], truth: Judgement) -> Iterator[tuple[str, di
             more = copy.deepcopy(reached)
             more[part][name]["t"] = str(truth.t[name] - JUST_BELOW)
             yield f"t of {name} just below", more, False
+    for name, key, most in caps:
+        more = copy.deepcopy(reached)
+        more["sensitive"][name][key] = str(most - JUST_BELOW)
+        yield f"{key} of {name} just below", more, False
+
+
+# -- persons
+
+
+def _in_persons(
+    case: Case, release: tclose.Release, truth: Judgement, folder: Path, counts: Counter[str]
+) -> Iterator[Finding]:
+    """What is counted in persons is that of the judge, and decided at and next to what is reached."""
+    assert truth.persons is not None
+    told = release.record.persons
+    if told["k"] != truth.persons:
+        yield Finding("persons", f"k is {truth.persons} in persons, told as {told['k']}")
+    for name, (rise, beta) in truth.person_rises.items():
+        found = Fraction(told["rise"][name]["exact"]), Fraction(told["beta"][name]["exact"])
+        if found != (rise, beta):
+            yield Finding("persons", f"rise and beta of {name} are {(rise, beta)} in persons, told as {found}")
+    original, frame = make_form(case, "polars", folder), release.aligned()
+    for name, changed, expected in _next_to_persons(case.schema, truth):
+        counts["verdicts in persons"] += 1
+        with quiet():
+            verdict = tclose.verify(frame, changed, original=original)
+        if verdict.holds != expected:
+            yield Finding("threshold in persons", f"{name}: holds is {verdict.holds} {verdict.problems}")
+
+
+def _next_to_persons(schema: dict[str, Any], truth: Judgement) -> Iterator[tuple[str, dict[str, Any], bool]]:
+    """Schemas that ask exactly what is reached in persons, and a little more."""
+    reached = copy.deepcopy(schema)
+    if not schema.get("keep") or schema.get("keep_unchecked"):
+        reached["k"] = truth.persons
+    caps = [
+        (name, key, each) for name, most in truth.person_rises.items() for key, each in zip(CAPS, most, strict=True)
+    ]
+    caps = [(name, key, most) for name, key, most in caps if key in schema["sensitive"][name] and most > JUST_BELOW]
+    for name, key, most in caps:
+        reached["sensitive"][name][key] = str(most)
+    yield "exactly what is reached", reached, True
+    yield "k one above", reached | {"k": (truth.persons or 0) + 1}, False
     for name, key, most in caps:
         more = copy.deepcopy(reached)
         more["sensitive"][name][key] = str(most - JUST_BELOW)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.fuzz.cases import Case
 from tests.fuzz.grounds import Keys
 from tests.fuzz.meaning import Cell, NoMeaning, Rows, day, is_missing, label, number
-from tests.fuzz.oracle import is_measured_quasi, is_measured_sensitive, judge, released_columns, remaining
+from tests.fuzz.oracle import is_measured_quasi, is_measured_sensitive, judge, persons_of, released_columns, remaining
 
 MOST, MOST_DIGITS = 2**53, 15  # numbers beyond may be refused, alike in all forms
 
@@ -18,7 +18,8 @@ def is_feasible(case: Case) -> bool:
     rows = [rows[place] for place in remaining(rows, schema)]
     if not rows or (_has_missing(rows, schema) and schema.get("missing") != "category"):
         return False
-    if schema.get("unit") and len({label(row[schema["unit"]]) for row in rows}) < len(rows):
+    who = persons_of(rows, schema)
+    if who is not None and len(set(who)) < len(rows) and "unit_rows" not in schema:
         return False
     try:
         for name, keys in schema["quasi"].items():
@@ -27,7 +28,7 @@ def is_feasible(case: Case) -> bool:
             if is_measured_sensitive(keys):
                 _check_digits([row[name] for row in rows], schema.get("decimal", "."))
         columns = [name for names in released_columns(schema).values() for name in names]
-        return judge([row | dict.fromkeys(columns, "*") for row in rows], schema).holds
+        return judge([row | dict.fromkeys(columns, "*") for row in rows], schema, who).holds
     except NoMeaning:
         return False
 

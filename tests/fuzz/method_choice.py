@@ -7,6 +7,7 @@ from typing import Any
 
 ANY = ("tight", "mondrian", "mondrian", "sabre-ak", "sabre-knn", "fragments", "clusters", "pca", "microaggregation")
 PARTICULAR = ("k-approx", "two-diversity", "milp", "incognito", "exact", "fragments-strict")
+IN_PERSONS = ("tight", "mondrian")
 OPTIONS: dict[str, dict[str, list[str]]] = {
     "tight": {"effort": ["fast", "balanced", "best"]},
     "sabre-ak": {"bound": ["printed", "largest"], "search_budget": ["true", "false"], "try_first": ["true", "false"]},
@@ -36,5 +37,7 @@ def choose_method(schema: dict[str, Any], n: int, draw: random.Random) -> tuple[
     if schema["k"] <= 2 and frequency and "joint" not in schema:
         able += ["two-diversity"] * 6
     method = draw.choice(PARTICULAR if draw.random() < 0.03 else able)
+    if schema.get("unit_rows") == "all" and method not in IN_PERSONS and draw.random() < 0.9:
+        method = draw.choice(IN_PERSONS)
     options = {name: draw.choice(values) for name, values in OPTIONS.get(method, {}).items() if draw.random() < 0.5}
     return method, options

@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.fuzz.grounds import Attribute, Keys, attribute, exact, joined, leaf_paths
 from tests.fuzz.meaning import Cell, Rows, is_missing, label
-from tests.oracles.belief import is_enhanced, largest_beta, largest_rise
+from tests.oracles.belief import is_below_log, is_enhanced, largest_beta, largest_rise
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ class Judgement:
     l: dict[str, Diverse]  # noqa: E741 - the name of the field's literature
     broken: list[str] = field(default_factory=list)
     rises: dict[str, tuple[Fraction, Fraction]] = field(default_factory=dict)  # of what is capped: rise and beta
+    persons: int | None = None  # of the class that has fewest, where it is known whose a row is
+    person_rises: dict[str, tuple[Fraction, Fraction]] = field(default_factory=dict)  # of what is capped in persons
 
     @property
     def holds(self) -> bool:
@@ -55,17 +57,33 @@ def released_columns(schema: Keys) -> dict[str, tuple[str, ...]]:
 
 
 def remaining(rows: Rows, schema: Keys) -> list[int]:
-    """The rows that are released: all, unless those with a missing value are to be dropped."""
+    """The rows that are released: all, or one of each person; and none with a missing value that is to be dropped."""
+    kept = list(range(len(rows))) if schema.get("unit_rows") != "one" else _picked(rows, schema)
     if schema.get("missing") != "drop":
-        return list(range(len(rows)))
+        return kept
     spellings = schema.get("missing_values", ())
     columns = {name: is_measured_quasi(keys) for name, keys in schema["quasi"].items()}
     columns |= {name: is_measured_sensitive(keys) for name, keys in schema.get("sensitive", {}).items()}
     return [
         place
-        for place, row in enumerate(rows)
-        if not any(is_missing(row[name], spellings, measured) for name, measured in columns.items())
+        for place in kept
+        if not any(is_missing(rows[place][name], spellings, measured) for name, measured in columns.items())
     ]
+
+
+def _picked(rows: Rows, schema: Keys) -> list[int]:
+    """The first or last row of each person."""
+    found: dict[Any, tuple[Any, int]] = {}
+    for place, row in enumerate(rows):
+        own = row[schema["unit_order"]], place
+        known = found.get(row[schema["unit"]], own)
+        found[row[schema["unit"]]] = max(own, known) if schema["unit_pick"] == "last" else min(own, known)
+    return sorted(place for _, place in found.values())
+
+
+def persons_of(rows: Rows, schema: Keys) -> list[str] | None:
+    """Whose each row is; None where nothing says it."""
+    return [label(row[schema["unit"]]) for row in rows] if schema.get("unit") else None
 
 
 def is_measured_quasi(keys: Keys) -> bool:
@@ -88,8 +106,8 @@ def groups(rows: Rows, columns: Sequence[str]) -> list[list[int]]:
     return list(found.values())
 
 
-def judge(rows: Rows, schema: Keys) -> Judgement:
-    """Measure a released table, and say what of its promise it breaks."""
+def judge(rows: Rows, schema: Keys, who: list[str] | None = None) -> Judgement:
+    """Measure a released table, and say what of its promise it breaks; `who` says whose each row is."""
     quasi = [name for names in released_columns(schema).values() for name in names]
     classes = groups(rows, quasi)
     attributes = {
@@ -106,21 +124,45 @@ def judge(rows: Rows, schema: Keys) -> Judgement:
     t = {name: max((each.emd(members) for members in classes), default=Fraction(0)) for name, each in measured.items()}
     broken = [f"k is {k}"] if k < schema["k"] else []
     broken += [f"t of {name} is {t[name]}" for name, limit in asked.items() if t[name] > limit]
-    broken += _narrow_groups(rows, quasi, schema)
+    broken += _narrow_groups(rows, quasi, schema, who)
+    persons = None if who is None else min((len({who[row] for row in each}) for each in classes), default=0)
+    broken += [f"k is {persons} in persons"] if persons is not None and persons < schema["k"] else []
     l = {}  # noqa: E741
     for name, keys in schema.get("sensitive", {}).items():
         counts = [_counts(attributes[name], members) for members in classes]
         wanted = {"distinct": keys["l"]} if isinstance(keys.get("l"), int) else keys.get("l") or {}
         l[name] = _diversity(counts, wanted)
         broken += [f"l of {name}" for each in counts if not is_diverse(each, wanted)][:1]
-    rises = {}
+    rises, person_rises = {}, {}
     for name, keys in schema.get("sensitive", {}).items():
-        if "rise" in keys or "beta" in keys:
+        if "rise" not in keys and "beta" not in keys:
+            continue
+        if schema.get("unit_rows") != "all":
             sides = _capped([row[name] for row in rows], attributes[name], keys, schema)
             pairs = [(values, [[values[row] for row in members] for members in classes]) for values in sides]
             rises[name] = max(largest_rise(*pair) for pair in pairs), max(largest_beta(*pair) for pair in pairs)
             broken += _broken_caps(name, keys, rises[name], all(is_enhanced(*pair) for pair in pairs))
-    return Judgement(len(rows), len(classes), k, t, l, broken, rises)
+        elif who is not None:
+            sides = _capped([row[name] for row in rows], attributes[name], keys, schema)
+            person_rises[name], enhanced = _in_persons(sides, who, classes)
+            broken += [f"{each} in persons" for each in _broken_caps(name, keys, person_rises[name], enhanced)]
+    return Judgement(len(rows), len(classes), k, t, l, broken, rises, persons, person_rises)
+
+
+def _in_persons(
+    sides: list[list[Any]], who: list[str], classes: list[list[int]]
+) -> tuple[tuple[Fraction, Fraction], bool]:
+    """The largest rise and beta of shares of persons, and whether no beta is above -ln p."""
+    rise, beta, enhanced = Fraction(0), Fraction(0), True
+    for values in sides:
+        for value in set(values):
+            having = {person for person, own in zip(who, values, strict=True) if own == value}
+            p = Fraction(len(having), len(set(who)))
+            for rows in classes:
+                q = Fraction(len({who[row] for row in rows if values[row] == value}), len({who[row] for row in rows}))
+                rise, beta = max(rise, q - p), max(beta, q / p - 1)
+                enhanced = enhanced and is_below_log(q / p - 1, 1 / p)
+    return (rise, beta), enhanced
 
 
 def _capped(cells: list[Cell], of: Attribute, keys: Keys, schema: Keys) -> list[list[Any]]:
@@ -143,10 +185,11 @@ def _broken_caps(name: str, keys: Keys, reached: tuple[Fraction, Fraction], enha
     return broken
 
 
-def _narrow_groups(rows: Rows, quasi: list[str], schema: Keys) -> list[str]:
+def _narrow_groups(rows: Rows, quasi: list[str], schema: Keys, who: list[str] | None) -> list[str]:
     if not schema.get("keep") or schema.get("keep_unchecked"):
         return []
-    least = min(map(len, groups(rows, [*quasi, *schema["keep"]])))
+    found = groups(rows, [*quasi, *schema["keep"]])
+    least = min(len(each) if who is None else len({who[row] for row in each}) for each in found)
     return [f"with `keep` a group has {least} rows"] if least < schema["k"] else []
 
 
@@ -192,4 +235,7 @@ def texts(rows: Rows) -> list[dict[str, str]]:
     return [{name: "" if cell is None else label(cell) for name, cell in row.items()} for row in rows]
 
 
-__all__ = ["Cell", "Diverse", "Judgement", "groups", "is_diverse", "judge", "released_columns", "remaining", "texts"]
+__all__ = [
+    "Cell", "Diverse", "Judgement", "groups", "is_diverse", "judge", "persons_of", "released_columns", "remaining",
+    "texts",
+]  # fmt: skip

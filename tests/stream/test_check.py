@@ -275,11 +275,3 @@ class TestSharesNothing:
         outcomes = run(Engine(schema, window=20, step=20, method="mondrian", seed=1), frame)
         with pytest.raises(VerificationError, match=r"ledger does not say|farther"):
             passed(schema, frame, 20, outcomes)
-
-
-def test_a_schema_with_caps_is_refused() -> None:
-    keys = {"k": 2, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"ill": {"distance": "equal", "rise": 0.2}}}
-    with pytest.raises(SchemaError, match=r"\[sensitive.ill\]: rise and beta are not checked of a stream"):
-        Checker(Schema.from_dict(keys), 10)
-    with pytest.raises(SchemaError, match=r"\[sensitive.ill\]: a stream does not keep rise"):
-        Engine(Schema.from_dict(keys), window=10, step=5)

@@ -528,7 +528,7 @@ def test_a_role_without_a_column_is_an_error() -> None:
 
 def test_a_unit_with_several_rows_is_refused() -> None:
     frame, schema = small(unit="id", keep=["kept"])
-    with pytest.raises(TableError, match=r"'id' is the unit, and its 3 units have 4 rows.*first") as caught:
+    with pytest.raises(TableError, match=r"'id' is the unit, and its 3 units have 4 rows.*Set unit_rows") as caught:
         encode(read(frame.with_columns(id=pl.Series(["p", "q", "q", "s"]))), schema)
     assert "'q'" not in str(caught.value)
     with pytest.raises(TableError, match="'id' is the unit, and is missing in 1 rows"):

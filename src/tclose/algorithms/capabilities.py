@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 EVERY_DISTANCE = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
 EVERY_GUARANTEE = frozenset({"k", "t", "l", "rise", "beta"})
+IN_PERSONS = frozenset({"k in persons", "rise in persons", "beta in persons"})
 EVERY_RECODING = frozenset({"generalize", "suppress"})
 
 
@@ -21,6 +22,7 @@ class Capabilities:
         Whether it takes more than one sensitive attribute.
     distances, guarantees, recodings
         The distances it knows, what it guarantees of k, t, l, rise and beta, and the values of `recode` it takes.
+        k, rise and beta `in persons` are what `unit_rows = "all"` asks: the last two are not kept by merging classes.
     needs_levels
         Whether every quasi-identifier must have a hierarchy to climb.
     small_only

@@ -9,7 +9,7 @@ from tclose.schema.schema import Schema
 
 def check_capable(algorithm: Algorithm, schema: Schema) -> None:
     """Refuse a schema that asks for more than the method guarantees."""
-    asked, can = {"k"}, algorithm.capabilities
+    asked, can = {"k in persons" if schema.counts_persons else "k"}, algorithm.capabilities
     for column in schema.unprotected:
         raise SchemaError(
             f"[sensitive.{column}] asks none of t, l, rise and beta, so nothing would protect it. "
@@ -22,14 +22,14 @@ def check_capable(algorithm: Algorithm, schema: Schema) -> None:
     for sensitive in schema.sensitive:
         asked |= {"t"} if sensitive.t is not None else set()
         asked |= {"l"} if sensitive.l is not None else set()
-        asked |= {name for name, _ in sensitive.caps.items()} if sensitive.caps is not None else set()
+        caps = sensitive.caps.items() if sensitive.caps is not None else ()
+        asked |= {f"{name} in persons" if schema.counts_persons else name for name, _ in caps}
         if "t" in can.guarantees and sensitive.t is not None and sensitive.distance not in can.distances:
             raise SchemaError(f"'{algorithm.name}' does not know distance {sensitive.distance} ('{sensitive.column}').")
     if asked - can.guarantees:
         lacking = ", ".join(sorted(asked - can.guarantees))
-        raise SchemaError(
-            f"'{algorithm.name}' does not guarantee {lacking}, which the schema asks. Use another method."
-        )
+        other = f"Use '{DEFAULT}'" if schema.counts_persons else "Use another method"
+        raise SchemaError(f"'{algorithm.name}' does not guarantee {lacking}, which the schema asks. {other}.")
     if len(schema.sensitive) > 1 and not can.several_sensitive:
         raise SchemaError(
             f"'{algorithm.name}' takes one sensitive attribute, and the schema has {len(schema.sensitive)}."

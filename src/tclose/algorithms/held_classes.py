@@ -158,6 +158,8 @@ def _breaks(attribute: Attribute, halves: Integers, codes: NDArray[np.int32]) ->
     if attribute.limits is not None:
         code, count = tally.code.astype(np.int64), tally.count.astype(np.int64)
         broken[present] |= attribute.limits.broken(tally.owner, code, count, tally.sizes)
+    if attribute.person_limits is not None:
+        broken[present] |= attribute.person_limits.broken(tally.owner, tally.code, tally.count, tally.sizes)
     if attribute.l is not None:
         ends = np.append(tally.start[1:], len(tally.code))
         for each, first, last in zip(present.tolist(), tally.start.tolist(), ends.tolist(), strict=True):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.person_limits import PersonLimits
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.distances import Line, Transport, Tree
 from tclose.schema.columns import Diversity
 from tclose.table.axes import SpanAxis, TreeAxis
-from tclose.table.encode import EncodedTable
+from tclose.table.encode import Domain, EncodedTable
 
 if TYPE_CHECKING:  # kernels load the compiler, which whoever only asks about methods does not need
     from tclose.kernels.closeness import Rules, Scratch
@@ -74,9 +75,15 @@ def scratch_of(requirement: Requirement) -> Scratch:
     from tclose.kernels.closeness import Scratch
 
     domains = [attribute.domain for attribute in requirement.attributes]
-    nodes = (len(domain.form.parents) if isinstance(domain.form, Tree) else 0 for domain in domains)
-    most = max((domain.size + more for domain, more in zip(domains, nodes, strict=True)), default=0)
+    most = max((domain.size + _beside_codes(domain) for domain in domains), default=0)
     return Scratch(np.zeros(most, np.int64), np.zeros(most, np.int32))
+
+
+def _beside_codes(domain: Domain) -> int:
+    """What is counted beside the codes of an attribute: nodes, or holders and what they have."""
+    if domain.holders is not None:
+        return len(domain.holders.nodes) + domain.holders.n_nodes + 1
+    return len(domain.form.parents) if isinstance(domain.form, Tree) and not domain.of_persons else 0
 
 
 def _put_diversity(row: Integers, asked: Diversity) -> float:
@@ -96,6 +103,8 @@ def _parts(attribute: Attribute, row: Integers) -> list[tuple[int, NDArray[Any]]
     from tclose.kernels import closeness as columns
 
     form, reference = attribute.domain.form, attribute.reference
+    if attribute.domain.of_persons:  # nothing is asked of their distance
+        return []
     if isinstance(form, Line):
         below = np.cumsum(reference)
         area = np.concatenate([[0], np.cumsum(np.diff(form.positions) * below[:-1])])
@@ -118,10 +127,30 @@ def _cap_parts(attribute: Attribute, row: Integers) -> list[tuple[int, Integers]
     from tclose.kernels import closeness as columns
 
     limits = attribute.limits
+    if attribute.person_limits is not None:
+        return _person_parts(attribute.person_limits, row)
     if limits is None:
         return []
     row[columns.CAPPED] = columns.VALUES if limits.paths is None else columns.NODES
     return [(columns.CAPS, np.stack([limits.over, limits.under], axis=1).ravel())]
+
+
+def _person_parts(limits: PersonLimits, row: Integers) -> list[tuple[int, Integers]]:
+    """The same for persons with a value; a person by himself has no cap: at most all of the persons are he."""
+    from tclose.kernels import closeness as columns
+
+    holders = limits.holders
+    row[columns.CAPPED], row[columns.DEPTH], row[columns.TOTAL] = (
+        columns.PERSONS,
+        holders.paths.shape[1],
+        len(holders.nodes),
+    )
+    caps = np.append(np.stack([limits.over, limits.under], axis=1).ravel(), [1, 1])
+    return [
+        (columns.CAPS, caps),
+        (columns.PATH, holders.paths.ravel().astype(np.int64)),
+        (columns.MASS, holders.nodes.astype(np.int64)),
+    ]
 
 
 def costs_of(table: EncodedTable) -> Costs:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.algorithms.person_limits import PersonLimits
 from tclose.algorithms.share_limits import ShareLimits
 from tclose.distances import Transport
 from tclose.errors import InfeasibleError
@@ -36,6 +37,9 @@ class Attribute:
         The largest distance of a class, and its diversity; None where not asked.
     caps
         How far the share of a single value may rise; None where not asked.
+    cap_reference
+        What shares rise from, where that is another table than `reference`: that of a window of a stream, of which
+        some rows are partitioned.
     """
 
     domain: Domain
@@ -43,11 +47,26 @@ class Attribute:
     t: Fraction | None
     l: Diversity | None  # noqa: E741
     caps: BeliefCaps | None = None
+    cap_reference: Integers | None = None
+
+    @property
+    def believed(self) -> Integers:
+        """How often each value occurs in the table that caps are about."""
+        return self.reference if self.cap_reference is None else self.cap_reference
 
     @cached_property
     def limits(self) -> ShareLimits | None:
-        """What the caps come to beside the reference."""
-        return None if self.caps is None else ShareLimits.of(self.caps, self.domain.form, self.reference)
+        """What the caps come to beside the reference; None where they count persons."""
+        if self.caps is None or self.domain.holders is not None:
+            return None
+        return ShareLimits.of(self.caps, self.domain.form, self.believed)
+
+    @cached_property
+    def person_limits(self) -> PersonLimits | None:
+        """The same where they count persons."""
+        if self.caps is None or self.domain.holders is None:
+            return None
+        return PersonLimits.of(self.caps, self.domain.holders, self.reference)
 
     @property
     def asks_beyond_t(self) -> bool:
@@ -73,10 +92,15 @@ class Attribute:
         assert self.t is not None
         return max(self.t - self.distance(counts), Fraction(0))
 
+    def keeps_caps(self, counts: Integers) -> bool:
+        """Whether a class with these counts is within its caps, be they of rows or of persons."""
+        limits = self.limits or self.person_limits
+        return limits is None or limits.hold(counts)
+
     def holds(self, counts: Integers) -> bool:
         """Whether a class with these counts is close, diverse and within its caps; exact, and slow."""
         return (
-            (self.limits is None or self.limits.hold(counts))
+            self.keeps_caps(counts)
             and (self.l is None or is_diverse(counts, self.l))
             and (self.t is None or self.distance(counts) <= self.t)
         )
@@ -91,7 +115,8 @@ class Requirement:
     k
         The least number of rows.
     attributes
-        One a sensitive attribute, then one a joint.
+        One a sensitive attribute, then one a joint; then those of persons, where these are counted: that a class
+        has k persons is a diversity of k distinct persons.
     n
         The number of rows of the reference.
     """
@@ -103,13 +128,27 @@ class Requirement:
     @classmethod
     def of(cls, schema: Schema, table: EncodedTable) -> Requirement:
         """What a schema asks, measured against the table itself."""
-        asked = [(sensitive.t, sensitive.l, sensitive.caps) for sensitive in schema.sensitive]
+        by_rows = not schema.counts_persons
+        asked: list[tuple[Fraction | None, Diversity | None, BeliefCaps | None]] = [
+            (sensitive.t, sensitive.l, sensitive.caps if by_rows else None) for sensitive in schema.sensitive
+        ]
         asked += [(joint.t, None, None) for joint in schema.joint]
+        if not by_rows:
+            asked += [(None, Diversity(distinct=schema.k), None)]
+            asked += [(None, None, sensitive.caps) for sensitive in schema.sensitive if sensitive.caps is not None]
         attributes = tuple(
             Attribute(domain, np.bincount(codes, minlength=domain.size).astype(np.int64), *of_column)
             for domain, codes, of_column in zip(table.domains, table.codes, asked, strict=True)
         )
         return cls(schema.k, attributes, len(table))
+
+    def with_k(self, k: int) -> Requirement:
+        """The same with another k, of rows and of persons where these are counted."""
+        attributes = tuple(
+            replace(each, l=Diversity(distinct=k)) if each.domain.of_persons and each.l is not None else each
+            for each in self.attributes
+        )
+        return replace(self, k=k, attributes=attributes)
 
     def holds(self, codes: Sequence[NDArray[np.int32]]) -> bool:
         """Whether a class meets what is asked; `codes` are those of its rows, an array for each attribute.
@@ -154,6 +193,12 @@ class Requirement:
             raise InfeasibleError(f"The table has {rows}, and k = {self.k} asks for more in every class.")
         for attribute, counts in self._counted(table.codes):
             column = attribute.domain.column
+            if attribute.domain.of_persons and attribute.l is not None and not is_diverse(counts, attribute.l):
+                n_persons = int((counts > 0).sum())
+                raise InfeasibleError(
+                    f"The rows are those of {n_persons} units of '{column}', and k = {self.k} asks for more in every "
+                    "class."
+                )
             if attribute.l is not None and not is_diverse(counts, attribute.l):
                 raise InfeasibleError(
                     f"The whole table is not as diverse in '{column}' as its l asks, so no class division can be. "
@@ -164,7 +209,7 @@ class Requirement:
                     f"The whole table is farther than t from the reference in '{column}', so in every class division "
                     "some class is. Raise t."
                 )
-            if attribute.limits is not None and not attribute.limits.hold(counts):
+            if not attribute.keeps_caps(counts):
                 raise InfeasibleError(
                     f"In the whole table the share of some value of '{column}' is farther above its share in the "
                     "reference than rise or beta allows, so in every class division it is in some class. Raise them."

@@ -70,10 +70,7 @@ class ShareLimits:
             )
         paths = form.paths if caps.levels and isinstance(form, Tree) else None
         rows = reference if paths is None else rows_by_node(paths, reference)
-        known = {count: _limit(caps, count, n, largest) for count in set(rows.tolist())}
-        shares = [known[count] for count in rows.tolist()]
-        over, under = (np.array([part(share) for share in shares], np.int64) for part in (_over, _under))
-        return cls(over, under, paths)
+        return cls(*limits_of_counts(caps, rows, n, largest), paths)
 
     @cached_property
     def shares(self) -> list[Fraction]:
@@ -100,6 +97,14 @@ class ShareLimits:
             if share < 1:
                 inside = np.arange(len(self.over)) == place
                 yield inside if self.paths is None else (self.paths == place).any(axis=1), share
+
+
+def limits_of_counts(caps: BeliefCaps, counts: Integers, n: int, largest: int) -> tuple[Integers, Integers]:
+    """Numerators and denominators of the largest shares of what has so many of n in the reference."""
+    known = {count: _limit(caps, count, n, largest) for count in set(counts.tolist())}
+    shares = [known[count] for count in counts.tolist()]
+    over, under = (np.array([part(share) for share in shares], np.int64) for part in (_over, _under))
+    return over, under
 
 
 def _over(share: Fraction) -> int:

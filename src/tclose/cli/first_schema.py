@@ -225,7 +225,7 @@ def _tell(
             laws = f" ({'; '.join(guess.laws)})" if guess.laws else ""
             say(f"Note: column '{name}' is released as {role}, and looks like an identifier: {guess.reason}{laws}.")
         if role in ("identifier", "unit") and guess.role == "unit":
-            way = "Keep one row of each before you anonymize." if role == "unit" else f"Consider --unit '{name}'."
+            way = "Choose `unit_rows`: one or all." if role == "unit" else f"Consider --unit '{name}'."
             say(f"Note: column '{name}': {guess.reason}. {way}")
     if output is None:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
@@ -17,6 +17,7 @@ from tclose.schema.schema import Schema
 from tclose.verification.assessment import Report
 from tclose.verification.disclosure import Disclosure
 from tclose.verification.measure_release import Measured
+from tclose.verification.person_rises import rises_as_dict
 from tclose.verification.verdict import Verdict
 
 
@@ -36,6 +37,10 @@ def show_report(report: Report, measures: bool = False) -> None:
                 terminal.print(f"  {shown(str(entry['values']))}", highlight=False)
     for column, told in report.disclosure.items():
         terminal.print(_disclosed(shown(column), told, report.k), highlight=False)
+    if report.persons is not None and report.persons < report.rows:
+        terminal.print("t, l and shares count rows, of which a person may have several.", highlight=False)
+        for line in _person_rises(rises_as_dict(report.person_rises)["rise"], report.schema):
+            terminal.print(line, highlight=False)
     for column, found in report.measures.items() if measures else ():
         terminal.print(
             f"Other measures of [bold]{shown(column)}[/bold], which certify nothing: Euclidean {found.euclidean:.4f}, "
@@ -88,6 +93,9 @@ def show_release(release: Release, told: dict[str, Any]) -> None:
         terminal.print(f"{told['suppressed_cells']:,} cells are suppressed.")
     for words in run_words(release.facts):
         terminal.print(shown(words), highlight=False)
+    if release.record.unpicked_rows:
+        terminal.print(f"{release.record.unpicked_rows:,} rows were left out: one row of each person is kept.")
+    _print_in_persons(terminal, release.schema, release.record.persons)
     if release.record.dropped_rows:
         terminal.print(f"{release.record.dropped_rows:,} rows with missing values were dropped.")
     _print_attributes(terminal, measured, release.schema)
@@ -107,20 +115,42 @@ def show_release(release: Release, told: dict[str, Any]) -> None:
             terminal.print(f"{what}{'' if what[-1] == ' ' else ' '}{shown(told[name])}", highlight=False)
 
 
+def _print_in_persons(terminal: Console, schema: Schema, found: Mapping[str, Any]) -> None:
+    """What was counted in persons, where these may have several rows."""
+    if not found or not schema.counts_persons:
+        return
+    terminal.print(f"The class with fewest persons has {found['k']:,} (asked: {schema.k}); t and l count rows.")
+    for line in _person_rises(found["rise"], schema):
+        terminal.print(line, highlight=False)
+
+
+def _person_rises(rises: Mapping[str, Any], schema: Schema) -> Iterator[str]:
+    for sensitive in schema.sensitive:
+        allowed = "" if sensitive.rise is None or not schema.counts_persons else float(100 * sensitive.rise)
+        told = "" if allowed == "" else f"; allowed: {allowed:g}"
+        yield (
+            f"The share of persons with a value of [bold]{shown(sensitive.column)}[/bold] rises by up to "
+            f"{100 * rises[sensitive.column]['value']:.2f} points in a class{told}."
+        )
+
+
 def show_verified(verdict: Verdict) -> None:
     """That a file keeps its promise."""
     terminal, measured, schema = console(), verdict.measured, verdict.schema
     assert measured is not None
     assert schema is not None
     show_warning(terminal, verdict.warning)
-    terminal.print(
-        f"[green]It keeps its promise[/green]: {measured.rows:,} rows, {measured.classes:,} classes, k = {verdict.k}"
-        f"{'' if verdict.persons is None else ', counted in persons'}."
-    )
+    counted = "" if verdict.persons is None else ", counted in persons"
+    kept = "[green]It keeps its promise[/green]"
+    if "persons" in verdict.unchecked:
+        counted, kept = ", counted in rows", "[green]It keeps its promise as far as rows show[/green]"
+    terminal.print(f"{kept}: {measured.rows:,} rows, {measured.classes:,} classes, k = {verdict.k}{counted}.")
     _print_attributes(terminal, measured, schema)
+    in_persons = {} if verdict.persons is None else {"k": verdict.persons, **rises_as_dict(verdict.person_rises)}
+    _print_in_persons(terminal, schema, in_persons)
     terminal.print("The certificate beside it fits." if verdict.certificate else "There is no certificate beside it.")
     if verdict.unchecked:
-        terminal.print("It also claims what cannot be checked by the file:", highlight=False)
+        terminal.print("What cannot be checked by the file:", highlight=False)
     for name, reason in verdict.unchecked.items():
         terminal.print(f"  {shown(name)}: {shown(reason)}.", highlight=False)
 

@@ -21,7 +21,7 @@ from tclose.kernels.transport import NEAR, carry, match_near
 
 NO, YES, ASK = 0, 1, 2
 NONE, LINE, TREE, OTHER, TRANSPORT = 0, 1, 2, 3, 4  # FORM; OTHER the caller decides: very long fractions
-VALUES, NODES = 1, 2  # CAPPED: what has a largest share; 0 is nothing
+VALUES, NODES, PERSONS = 1, 2, 3  # CAPPED: what has a largest share; 0 is nothing
 
 # Columns of the table of rules. t is T_OVER / T_UNDER; l asked is 0 where it is not.
 FORM, SIZE, T_OVER, T_UNDER, DENOMINATOR, DEPTH, TOTAL = range(7)
@@ -33,6 +33,8 @@ DISTINCT, FREQUENCY_OVER, FREQUENCY_UNDER, RECURSIVE_OVER, RECURSIVE_UNDER, RECU
 # For transport WEIGHT are the costs from each value to each, MASS the rows of the reference, and
 # POSITION pairs of values that lie together.
 # CAPS is where the largest share of each value or node begins, its numerator and its denominator, both at most 2^31.
+# Where these are shares of persons, codes are persons with a value: PATH are the holders of each, the person by himself
+# first, MASS what each holder has (`Holders`), DEPTH how many there are at most, and TOTAL their number.
 POSITION, BELOW, AREA, WEIGHT, MASS, PATH, CAPPED, CAPS = range(13, 21)
 N_COLUMNS = 21
 
@@ -153,6 +155,36 @@ def below_caps(rules: Rules, attribute: int, scratch: Scratch, distinct: int, si
             node = touched[place]
             kept = kept and counts[n_values + node] * data[caps + 2 * node + 1] <= data[caps + 2 * node] * size
             counts[n_values + node] = 0
+    return kept
+
+
+@once
+def below_person_caps(rules: Rules, attribute: int, scratch: Scratch, distinct: int) -> bool:
+    """Is c / P <= over / under for every value, of P persons of the class c having a row of it?
+
+    A holder counts once, however many rows of the class he has. Holders are listed after the codes; behind the
+    counts of codes stand marks of holders, then the persons with each value, and at the end all persons.
+    """
+    table, data, counts, touched = rules.table[attribute], rules.data, scratch.counts, scratch.touched
+    depth, caps, marks = table[DEPTH], table[CAPS], table[SIZE]
+    persons, found, kept, everyone = marks + table[TOTAL], distinct, True, 0
+    for place in range(distinct):
+        path = table[PATH] + touched[place] * depth
+        for level in range(depth):
+            holder = data[path + level]
+            if holder >= 0 and counts[marks + holder] == 0:
+                counts[marks + holder] = 1
+                counts[persons + data[table[MASS] + holder]] += 1
+                touched[found] = holder
+                found += 1
+                everyone += level == 0
+    for place in range(distinct, found):
+        node = data[table[MASS] + touched[place]]
+        over, under = data[caps + 2 * node], data[caps + 2 * node + 1]
+        kept = kept and counts[persons + node] * under <= over * everyone
+    for place in range(distinct, found):
+        counts[marks + touched[place]] = 0
+        counts[persons + data[table[MASS] + touched[place]]] = 0
     return kept
 
 
@@ -307,6 +339,8 @@ def judge(rules: Rules, attribute: int, scratch: Scratch, distinct: int, size: i
     table, counts, touched = rules.table[attribute], scratch.counts, scratch.touched
     answer = diverse(rules, attribute, scratch, distinct, size)
     if answer != NO and not below_caps(rules, attribute, scratch, distinct, size):
+        answer = NO
+    if answer != NO and table[CAPPED] == PERSONS and not below_person_caps(rules, attribute, scratch, distinct):
         answer = NO
     if answer != NO and table[FORM] == OTHER:
         answer = ASK

@@ -7,6 +7,7 @@ from typing import Any
 
 from tclose.pages.page import Page
 
+UNSHOWN = "not shown by the release"
 ASKED = ("", "asked", "reached")
 
 
@@ -43,6 +44,8 @@ def promise_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """
     asked, reached = certificate["required"], certificate["reached"]
     rows = [("k, rows of the smallest class", f"at least {asked['k']}", str(reached["k"]))]
+    if "counted" in asked:
+        rows.append(("k, persons of the class with fewest", f"at least {asked['k']}", UNSHOWN))
     for name, found in reached["t"].items():
         wanted = asked["t"].get(name)
         words = "nothing" if wanted is None else f"at most {wanted['value']:g} ({wanted['exact']})"
@@ -64,18 +67,19 @@ def promise_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 def _cap_rows(asked: Mapping[str, Any], reached: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Each cap in points of percent, or in times."""
+    share = "the share of persons with a value" if "counted" in asked else "the share of a value"
     for name, wanted in asked.get("rise", {}).items():
-        found = reached["rise"][name]
+        found = reached.get("rise", {}).get(name)
         yield (
-            f"rise of '{name}': how much higher the share of a value is in a class than in the table",
+            f"rise of '{name}': how much higher {share} is in a class than in the table",
             f"at most {100 * wanted['value']:g} points ({wanted['exact']})",
-            f"{100 * found['value']:.2f} points ({found['exact']})",
+            UNSHOWN if found is None else f"{100 * found['value']:.2f} points ({found['exact']})",
         )
     for name, wanted in asked.get("beta", {}).items():
-        found = reached["beta"][name]
+        found = reached.get("beta", {}).get(name)
         enhanced = ", and at most 1 - ln p times for a share of p in the table" if "enhanced" in wanted else ""
         yield (
-            f"beta of '{name}': how many times the share of a value in the table its share in a class is",
+            f"beta of '{name}': how many times {share} in the table that in a class is",
             f"at most {1 + wanted['value']:g} times (beta = {wanted['exact']}){enhanced}",
-            f"{1 + found['value']:.4g} times (beta = {found['exact']})",
+            UNSHOWN if found is None else f"{1 + found['value']:.4g} times (beta = {found['exact']})",
         )

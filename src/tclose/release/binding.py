@@ -286,9 +286,15 @@ def losses_by_column(table: EncodedTable, labels: NDArray[np.int64], spans: Span
 def _demands(schema: Schema) -> dict[str, str]:
     """What is asked of each attribute and joint, in words."""
     found = {joint.name: f"t of '{joint.name}'" for joint in schema.joint}
+    if schema.unit is not None and schema.counts_persons:
+        found[schema.unit] = "k in persons"
     for each in schema.sensitive:
         asked = [name for name, value in (("t", each.t), ("l", each.l)) if value is not None]
-        asked += [name for name, _ in each.caps.items()] if each.caps is not None else []
+        capped = [name for name, _ in each.caps.items()] if each.caps is not None else []
+        if capped and schema.counts_persons:
+            found[f"{each.column} in persons"] = f"{' and '.join(capped)} of '{each.column}' in persons"
+        else:
+            asked += capped
         found[each.column] = f"{' and '.join(asked) or 'nothing'} of '{each.column}'"
     return found
 

@@ -17,6 +17,7 @@ from tclose.verification.published_loss import PublishedLoss
 VERSION = 2
 CLASSES_ALONE = "t and l hold for classes, not for groups that also agree on these columns"
 
+COUNTED = "k, rise and beta in persons, which the release does not show; t and l in rows"
 JOINT_DISTANCE = "between two combinations of values, the mean of the distances of the columns"
 LIMITS = (
     "t-closeness limits what a class tells about a sensitive attribute beyond what the whole table tells. It does "
@@ -74,6 +75,8 @@ def promise(schema: Schema) -> dict[str, Any]:
                 name: {"c": str(value[0]), "l": value[1]} if name == "recursive" else str(value)
                 for name, value in sensitive.l.items()
             }
+    if schema.counts_persons:
+        asked["counted"] = COUNTED
     asked["t"] |= {joint.name: exact_and_float(joint.t) for joint in schema.joint}
     columns |= {name: {"role": "keep"} for name in schema.keep}
     return {"required": asked, "columns": columns}
@@ -96,7 +99,7 @@ def certify(
         "missing": schema.missing,
         "method": {"name": method, "parameters": parameters},
         "columns": promised["columns"],
-        "unit": "one row a unit, checked" if schema.unit else "one row is taken to be one person",
+        "unit": unit_words(schema),
         "limits": LIMITS,
         "versions": dict(_versions()),
     }
@@ -109,6 +112,24 @@ def certify(
         told = {"keep": f"{kept_words(schema, measured)}; {CLASSES_ALONE}"}
         fields = told | fields if schema.keep_unchecked else fields | told  # what nobody checked comes first
     return Certificate(fields)
+
+
+def unit_words(schema: Schema) -> str:
+    """What a certificate says of persons, from the schema alone.
+
+    Examples
+    --------
+    >>> unit_words(Schema.from_dict({"k": 2, "quasi": {"age": {"kind": "numeric"}}}))
+    'one row is taken to be one person'
+    """
+    if schema.unit is None:
+        return "one row is taken to be one person"
+    if schema.counts_persons:
+        return "a unit may have several rows; what is asked in persons was checked, and what is reached counts rows"
+    if schema.unit_rows == "one":
+        how = f"the {schema.unit_pick} in an order" if schema.unit_order is not None else "one at random"
+        return f"one row a unit, checked; of several rows of a unit {how} was picked"
+    return "one row a unit, checked"
 
 
 @cache

@@ -26,7 +26,7 @@ WRITTEN = re.compile(r"\d{1,400}(/\d{1,400})?", re.ASCII)
 NEAR = 1e-9  # logarithms may differ in the last bits between machines
 ORDERS = ("random", "as in the input")
 OF_A_FILE = ("order", "formulas", "file", "sha256")
-AS_IN_SCHEMA = ("l", "rise", "beta")  # of what is required; k and t may be stricter
+AS_IN_SCHEMA = ("l", "rise", "beta", "counted")  # of what is required; k and t may be stricter
 CLAIMED = {
     "method": "released values do not show what made them",
     "versions": "released values do not show what made them",
@@ -250,6 +250,10 @@ class _Compared:
             self.wrong.append("required")
         elif read[0] > self.measured.k or any(self.measured.t[name] > t for name, t in read[1].items()):
             self.said.append("promises more than the table keeps.")
+        elif self.schema.counts_persons and read[0] > value["k"]:
+            self.unchecked["required"] = (
+                "its k is stricter than that of the schema, and the table does not show persons"
+            )
         else:
             self.unchecked["required"] = "it is stricter than the schema, and the table keeps it"
 

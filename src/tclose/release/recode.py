@@ -97,8 +97,8 @@ def _is_shown(quasi: Quasi, axes: list[Axis], spans: list[Span], of_classes: lis
 
 
 def _as_left(column: pl.Series, schema: Schema) -> pl.Series:
-    """Numbers in a type that those which are released ask for, where a dropped row may have made it wider."""
-    return by_values(column) if schema.missing == "drop" else column
+    """Numbers in a type that those which are released ask for, where a row left out may have made it wider."""
+    return by_values(column) if schema.may_leave_rows_out else column
 
 
 def _retyped(
@@ -106,12 +106,12 @@ def _retyped(
 ) -> pl.Series:
     """The released texts in the type of the original (`before`), or, where that may tell of what is hidden, in theirs.
 
-    A dropped row may have made its column one of wider or broken numbers.
+    A row that is left out may have made its column one of wider or broken numbers.
     """
     column = as_enum(column)
     if before is None:
         return as_released(column, kind, form)
-    if schema.missing == "drop" and before.is_numeric():
+    if schema.may_leave_rows_out and before.is_numeric():
         return as_released(column, "numeric", form)
     return as_before(column, before, kind, form)
 

@@ -28,10 +28,14 @@ class Record:
         A random name that all records of one release have in common.
     input_rows, dropped_rows
         Rows read, and rows left out for missing values.
+    unpicked_rows
+        Rows left out because another row of the same person was picked (`unit_rows = "one"`).
     seconds
         Time by stage.
     notes
         What else the method found.
+    persons
+        Where the schema has a unit: how many persons the smallest class has, and how far shares of persons rise.
     loss
         The loss of the release, measured with the original at hand.
     facts
@@ -48,6 +52,8 @@ class Record:
     notes: dict[str, Any] = field(default_factory=dict)
     input_columns: dict[str, str] = field(default_factory=dict)
     run: str = field(default_factory=lambda: secrets.token_hex(8))
+    unpicked_rows: int = 0
+    persons: dict[str, Any] = field(default_factory=dict)
     loss: float | None = None
     facts: dict[str, Any] = field(default_factory=dict)
 

@@ -28,6 +28,9 @@ class ColumnKeys(TypedDict, total=False):
     keep: Sequence[str]
     keep_unchecked: bool
     unit: str | None
+    unit_rows: Literal["one", "all"] | None
+    unit_pick: Literal["random", "first", "last"] | None
+    unit_order: str | None
     roles: Mapping[str, Literal["quasi", "sensitive", "identifier", "keep"]]
     delimiter: str
     encoding: str

@@ -26,6 +26,8 @@ from tclose.schema.written_forms import THOUSANDS, DateForm, NumberForm
 SchemaLike: TypeAlias = Union["Schema", Mapping[str, Any], str, Path]
 RECODINGS = ("generalize", "suppress")
 POLICIES = ("category", "drop", "error")
+UNIT_ROWS = ("one", "all")
+UNIT_PICKS = ("random", "first", "last")
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,9 @@ class Schema:
     keep: tuple[str, ...] = ()
     keep_unchecked: bool = False
     unit: str | None = None
+    unit_rows: Literal["one", "all"] | None = None
+    unit_pick: Literal["random", "first", "last"] | None = None
+    unit_order: str | None = None
     roles: tuple[tuple[str, str], ...] = ()
     delimiter: str = ","
     encoding: str = "utf-8"
@@ -64,7 +69,7 @@ class Schema:
     header: bool = True
 
     def __post_init__(self) -> None:
-        problems = [*self._wrong_keys(), *self._wrong_roles(), *self._wrong_joints()]
+        problems = [*self._wrong_keys(), *self._wrong_units(), *self._wrong_roles(), *self._wrong_joints()]
         if problems:
             raise SchemaError(*problems)
 
@@ -99,6 +104,22 @@ class Schema:
                     f'[quasi.{quasi.column}]: recode = "suppress" keeps a value or hides it; '
                     "it takes no publish, step, bottom or top."
                 )
+
+    def _wrong_units(self) -> Iterator[str]:
+        if self.unit_rows not in (None, *UNIT_ROWS):
+            yield f"unit_rows must be one of {', '.join(UNIT_ROWS)}."
+        if self.unit_pick not in (None, *UNIT_PICKS):
+            yield f"unit_pick must be one of {', '.join(UNIT_PICKS)}."
+        if self.unit_rows is not None and self.unit is None:
+            yield "unit_rows is about persons with several rows, and `unit` names no column that says whose a row is."
+        if self.unit_rows != "one" and (self.unit_pick is not None or self.unit_order is not None):
+            yield 'unit_pick and unit_order choose the row that is kept, and only unit_rows = "one" keeps a single one.'
+        if self.unit_pick in ("first", "last") and self.unit_order is None:
+            yield f'unit_pick = "{self.unit_pick}" needs a column to go by: unit_order = "COLUMN".'
+        if self.unit_pick not in ("first", "last") and self.unit_order is not None and self.unit_rows == "one":
+            yield 'unit_order is for unit_pick = "first" or "last".'
+        if self.unit_order is not None and self.unit_order == self.unit:
+            yield "unit_order must be another column than `unit`, whose value all rows of a person share."
 
     def _wrong_roles(self) -> Iterator[str]:
         roles: dict[str, str] = {}
@@ -202,8 +223,9 @@ class Schema:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The role of each column of the table."""
-        roles = dict.fromkeys(self.identifiers, "identifier") | dict.fromkeys(self.keep, "keep")
+        """The role of each column of the table; `unit_order` is an identifier unless it has another role."""
+        roles = {self.unit_order: "identifier"} if self.unit_order is not None else {}
+        roles |= dict.fromkeys(self.identifiers, "identifier") | dict.fromkeys(self.keep, "keep")
         roles |= {self.unit: "unit"} if self.unit is not None else {}
         roles |= {quasi.column: "quasi" for quasi in self.quasi}
         return roles | {sensitive.column: "sensitive" for sensitive in self.sensitive}
@@ -217,7 +239,8 @@ class Schema:
     @property
     def rules(self) -> ColumnRules:
         """What it says of columns, by name and by pattern."""
-        named = {name: role for name, role in self.columns.items() if role in ("identifier", "keep", "unit")}
+        named = dict.fromkeys(self.identifiers, "identifier") | dict.fromkeys(self.keep, "keep")
+        named |= {self.unit: "unit"} if self.unit is not None else {}
         named |= {each.column: "quasi" for each in self.quasi if not is_pattern(each.column)}
         named |= {each.column: "sensitive" for each in self.sensitive if not is_pattern(each.column)}
         named |= {name: role for name, role in self.roles if not is_pattern(name)}
@@ -292,6 +315,16 @@ class Schema:
         if quasi.kind == "numeric" or isinstance(quasi.hierarchy, Intervals):
             return self.number_form(quasi)
         return None
+
+    @property
+    def may_leave_rows_out(self) -> bool:
+        """Whether rows of the table may be missing from a release."""
+        return self.missing == "drop" or self.unit_rows == "one"
+
+    @property
+    def counts_persons(self) -> bool:
+        """Whether k, rise and beta are promised in persons, who may have several rows each."""
+        return self.unit_rows == "all"
 
     @property
     def released_quasi(self) -> tuple[str, ...]:

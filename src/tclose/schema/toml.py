@@ -28,7 +28,8 @@ MOST_NAMED = 20
 LONG_KEY = re.compile(r"""(?<![\w-])(?>(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}""")
 LISTS = ("missing_values", "identifiers", "keep")
 STAND_INS: dict[str, dict[str, Any]] = {"quasi": {"kind": "categorical"}, "sensitive": {"distance": "equal"}}
-TEXTS = ("recode", "missing", "unit", "delimiter", "encoding", "decimal", "thousands")
+UNIT_KEYS = ("unit", "unit_rows", "unit_pick", "unit_order")
+TEXTS = ("recode", "missing", *UNIT_KEYS, "delimiter", "encoding", "decimal", "thousands")
 SWITCHES = ("keep_unchecked", "header")
 
 

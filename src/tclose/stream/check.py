@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.errors import SchemaError, VerificationError
+from tclose.errors import VerificationError
 from tclose.schema.schema import Schema
 from tclose.stream.items import Outcome, Released
 from tclose.stream.replayed_rows import read_rows
@@ -31,7 +31,7 @@ WAITING, RELEASED, WITHHELD, REJECTED = range(4)
 class Checker:
     """Replays a stream: give it input and outcomes in the order they came, and then the end.
 
-    That every class is within t of its window and has k rows is counted again from the values; that
+    That every class is within t and the caps of its window and has k rows is counted again from the values; that
     a row is released, rejected or withheld once, unchanged or truly generalized, is looked up in the
     input; that certificates say what is so, and no more than may be published, is compared. Rows must be
     accounted for when the window of a released class has left them behind.
@@ -61,8 +61,6 @@ class Checker:
     """
 
     def __init__(self, schema: Schema, window: int) -> None:
-        if capped := [each.column for each in schema.sensitive if each.caps is not None]:
-            raise SchemaError(f"[sensitive.{capped[0]}]: rise and beta are not checked of a stream. Take them out.")
         self._schema, self._window = schema, window
         self._types: dict[str, pl.DataType] = {}
         self._frame: pl.DataFrame | None = None
@@ -205,4 +203,10 @@ class Checker:
         for name, broken in measured.not_diverse.items():
             if broken:
                 raise VerificationError(f"l of '{name}': a class breaks its {' and '.join(broken)}.")
+        for name, broken in measured.above_caps.items():
+            if broken:
+                raise VerificationError(
+                    f"'{name}': the share of a value in a class is farther above that in its window than "
+                    f"{' and '.join(broken)} allows."
+                )
         return measured

@@ -95,11 +95,15 @@ def _candidates(
 
 
 def farthest(requirement: Requirement, forming: WindowSplitter, rows: Integers) -> Fraction:
-    """The largest distance of these rows together from the window, in units of its t; 0 of 0 is 0."""
+    """The largest distance of these rows together from the window, in units of its t; 0 of 0 is 0.
+
+    A cap that they break is as if they were twice as far as allowed.
+    """
     shares = [Fraction(0)]
     for attribute, codes in zip(requirement.attributes, forming.table.codes, strict=True):
+        counts = np.bincount(codes[rows], minlength=attribute.domain.size).astype(np.int64)
+        shares.append(Fraction(0 if attribute.keeps_caps(counts) else 2))
         if attribute.t is not None:
-            counts = np.bincount(codes[rows], minlength=attribute.domain.size).astype(np.int64)
             distance = Fraction(attribute.distance(counts))
             shares.append(distance / attribute.t if attribute.t else Fraction(2 * (distance > 0)))
     return max(shares)

@@ -61,10 +61,10 @@ class Engine:
 
     Guarantee
     ---------
-    Every class has at least k rows, all of one window, and is within t of it in every sensitive
+    Every class has at least k rows, all of one window, and is within t and the caps of it in every sensitive
     attribute, and every row that leaves the window is in a class by then, rejected, or withheld
-    (definitions 6 and 7; `tests/stream`). Rows are withheld only at the end of the stream, or where l
-    is asked.
+    (definitions 6 and 7; `tests/stream`). Rows are withheld only at the end of the stream, or where l,
+    rise or beta is asked.
 
     Cost
     ----
@@ -96,9 +96,9 @@ class Engine:
         budget: Budget = "printed",
     ) -> None:
         self._algorithm = find(method)
+        check_schema(schema)
         check_capable(self._algorithm, schema)
         check_method(self._algorithm)
-        check_schema(schema)
         check_sizes(schema, window, step)
         if budget not in ("printed", "window"):
             raise SchemaError("A stream's 'budget' must be 'printed' or 'window'.")

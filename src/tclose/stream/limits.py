@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from math import prod
 
 from tclose.algorithms import Algorithm
@@ -9,6 +10,13 @@ from tclose.errors import SchemaError
 from tclose.schema.columns import Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.joint_codes import MOST
+
+REFUSED = {  # keys of a schema that only a whole table can keep
+    "unit_rows": "a person may have further rows when others are out. Take it out, and feed one row of each person.",
+    "suppress_rows": "a share of rows is one of a whole table, and the rows left out must together keep the promise of "
+    "a class, while rows of a stream are released before the last came in. Take it out.",
+    "objective": "classes of a stream are formed before the rows that queries are about are all there. Take it out.",
+}
 
 
 def check_sizes(schema: Schema, window: int, step: int) -> None:
@@ -36,6 +44,9 @@ def check_schema(schema: Schema) -> None:
         raise SchemaError(
             "A stream does not know its columns before its rows. Name each, instead of `roles` and tables with a *."
         )
+    for field in fields(schema):
+        if field.name in REFUSED and getattr(schema, field.name) != field.default:
+            raise SchemaError(f"`{field.name}` is not for streams: {REFUSED[field.name]}")
     if schema.unit is not None:
         raise SchemaError(
             "A stream does not know whether a unit will have further rows. Take `unit` out, and see to it that every "
@@ -46,13 +57,6 @@ def check_schema(schema: Schema) -> None:
             "Classes of a stream are formed without regard to `keep`, so that with its columns groups may be smaller "
             "than k. Make them quasi-identifiers, or leave them out."
         )
-    for sensitive in schema.sensitive:
-        if sensitive.caps is not None:
-            asked = " and ".join(name for name, _ in sensitive.caps.items())
-            raise SchemaError(
-                f"[sensitive.{sensitive.column}]: a stream does not keep {asked}. Take it out, and ask t or l, or "
-                "release a table."
-            )
     by_name = {sensitive.column: sensitive for sensitive in schema.sensitive}
     for joint in schema.joint:
         sizes = [_declared_size(by_name[column]) for column in joint.columns]

@@ -11,7 +11,8 @@ from tclose.schema.schema import Schema
 
 PROMISE = (
     "Every class has at least k rows, all of one window of the stream, and each sensitive attribute with a t is "
-    "distributed in it within t of that window. A row is in one class at most. The certificate of a class says how "
+    "distributed in it within t of that window; where rise or beta is asked, no share of a value in it is farther "
+    "above that in its window than they allow. A row is in one class at most. The certificate of a class says how "
     "far it is from its window where all rows of the window are released together, in the classes that it names."
 )
 LIMITS_OF_STREAMS = (

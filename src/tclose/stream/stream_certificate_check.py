@@ -76,7 +76,7 @@ def _are_distances(told: Any, found: Mapping[str, Fraction]) -> bool:
 
 
 def _asks(told: Any, schema: Schema) -> bool:
-    """Whether k, every t and every l are those of the schema."""
+    """Whether k, every t, every l and every cap are those of the schema."""
     asked = [(each.column, each.t) for each in schema.sensitive] + [(each.name, each.t) for each in schema.joint]
     diverse = {
         each.column: {
@@ -88,4 +88,17 @@ def _asks(told: Any, schema: Schema) -> bool:
     }
     if not isinstance(told, Mapping) or told.get("k") != schema.k or told.get("l") != diverse:
         return False
+    if told.get("rise", {}) != _caps(schema, "rise") or told.get("beta", {}) != _caps(schema, "beta"):
+        return False
     return _are_distances(told.get("t"), {name: t for name, t in asked if t is not None})
+
+
+def _caps(schema: Schema, key: str) -> dict[str, Any]:
+    """What is asked of single values by one key, as certificates have it."""
+    found: dict[str, Any] = {}
+    for each in schema.sensitive:
+        most = each.rise if key == "rise" else each.beta
+        if most is not None:
+            enhanced = {"enhanced": True} if key == "beta" and each.enhanced else {}
+            found[each.column] = {"exact": str(most), "value": float(most), **enhanced}
+    return found

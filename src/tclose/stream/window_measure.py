@@ -12,8 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tclose.schema.belief_caps import BeliefCaps
 from tclose.schema.columns import Diversity, Sensitive
 from tclose.schema.schema import Schema
+from tclose.verification.belief_rises import RiseSearch
 from tclose.verification.class_diversity import DiversitySearch
 from tclose.verification.class_work import ClassWork
 from tclose.verification.measure_release import join, work_under
@@ -35,11 +37,14 @@ class WindowMeasure:
         Of each sensitive attribute, how diverse each class is.
     not_diverse
         Of each attribute of which an l is asked, the kinds of diversity that a class lacks.
+    above_caps
+        Of each attribute with caps on belief, those that the share of a value in a class is above.
     """
 
     distances: dict[str, list[Fraction]] = field(default_factory=dict)
     diversity: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     not_diverse: dict[str, list[str]] = field(default_factory=dict)
+    above_caps: dict[str, list[str]] = field(default_factory=dict)
 
 
 def measure_window(window: pl.DataFrame, rows: Integers, classes: Integers, schema: Schema) -> WindowMeasure:
@@ -74,6 +79,8 @@ def measure_window(window: pl.DataFrame, rows: Integers, classes: Integers, sche
         found.diversity[name] = [told for block in blocks for told in _diversity(block, sensitive)]
         if sensitive.l is not None:
             found.not_diverse[name] = _lacking(blocks, sensitive.l)
+        if sensitive.caps is not None:
+            found.above_caps[name] = _above(blocks, sensitive.caps, placed[name])
     for joint in schema.joint:
         joined = join(joint, placed)
         blocks = list(count_values(groups, joined.codes[rows], joined.ground.size))
@@ -118,6 +125,15 @@ def _diversity(block: ClassCounts, sensitive: Sensitive) -> Iterator[dict[str, A
 
 def _lacking(blocks: list[ClassCounts], asked: Diversity) -> list[str]:
     search = DiversitySearch(asked)
+    for block in blocks:
+        search.look(block)
+    return [kind for kind, met in search.result().meets.items() if not met]
+
+
+def _above(blocks: list[ClassCounts], asked: BeliefCaps, placed: Placed) -> list[str]:
+    """The caps that some class breaks, its shares compared with those of the window."""
+    reference = np.bincount(placed.codes, minlength=placed.ground.size).astype(np.int64)
+    search = RiseSearch.of(asked, placed.ground, reference)
     for block in blocks:
         search.look(block)
     return [kind for kind, met in search.result().meets.items() if not met]

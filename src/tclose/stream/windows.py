@@ -47,7 +47,7 @@ class Advance:
     kept
         The class of each row whose class is kept back afterwards, else -1; in case 3 under its old number.
     stuck
-        Rows that expire and are in no class. There are none unless l is asked (theorem 5).
+        Rows that expire and are in no class. There are none unless l, rise or beta is asked (theorem 5).
     """
 
     case: Literal[1, 2, 3]
@@ -134,7 +134,8 @@ class WindowSplitter:
     def requirement(self, rows: Integers) -> Requirement | None:
         """What is asked of classes of these rows; None if not even all of them together meet it.
 
-        EMD(class, window) <= EMD(class, rows) + EMD(rows, window) <= (t - D) + D = t, for each attribute.
+        EMD(class, window) <= EMD(class, rows) + EMD(rows, window) <= (t - D) + D = t, for each attribute. Shares of
+        single values, which caps limit, are compared with those of the window itself.
         """
         whole = Requirement.of(self.schema, self.table)
         if len(rows) < whole.k:
@@ -149,7 +150,9 @@ class WindowSplitter:
             left = _left_of_t(attribute, found.exact(0))
             if (left is not None and left < 0) or (attribute.l is not None and not is_diverse(counts, attribute.l)):
                 return None
-            attributes.append(replace(attribute, reference=counts, t=left))
+            if not attribute.keeps_caps(counts):
+                return None
+            attributes.append(replace(attribute, reference=counts, t=left, cap_reference=attribute.reference))
         return replace(whole, attributes=tuple(attributes), n=len(rows)) if self.budget == "printed" else whole
 
     def form(self, rows: Integers, rng: np.random.Generator) -> Integers | None:

@@ -12,16 +12,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distances import Form
+from tclose.distances import Equal, Form, Tree
 from tclose.schema.schema import Schema
 from tclose.table.axes import Axis
 from tclose.table.coded import CodedColumn
 from tclose.table.joint_codes import build_joint
+from tclose.table.person_codes import Holders, code_holders
 from tclose.table.quasi import build_axes
 from tclose.table.reading import Reader
 from tclose.table.row_selection import select_rows
 from tclose.table.sensitive import build_domain
 from tclose.table.source import Source
+from tclose.table.unit_rows import read_persons
 
 Spans = list[tuple[NDArray[np.int32], NDArray[np.int32]]]
 
@@ -40,12 +42,19 @@ class Domain:
         Whether the last code stands for missing values.
     is_joint
         Whether its values are combinations of several attributes, which come before it.
+    of_persons
+        Whether its codes are persons, or persons with a value, and no values: they come last, and only where the
+        promise is made in persons.
+    holders
+        Which persons have which values, if its codes are persons with a value.
     """
 
     column: str
     form: Form
     missing: bool
     is_joint: bool = False
+    of_persons: bool = False
+    holders: Holders | None = None
 
     @property
     def size(self) -> int:
@@ -64,7 +73,7 @@ class EncodedTable:
     places
         For each axis, the place of every row.
     domains
-        One a sensitive attribute, then one a joint.
+        One a sensitive attribute, then one a joint; then those of persons, where these are counted.
     codes
         For each domain, the code of every row.
     rows
@@ -117,7 +126,7 @@ class EncodedTable:
         return sum(int(sizes[low != high].sum()) for low, high in spans)
 
 
-def encode(source: Source, schema: Schema, show_values: bool = False) -> EncodedTable:
+def encode(source: Source, schema: Schema, show_values: bool = False, seed: int | None = None) -> EncodedTable:
     """Read a table by its schema.
 
     Parameters
@@ -128,13 +137,15 @@ def encode(source: Source, schema: Schema, show_values: bool = False) -> Encoded
         Its schema.
     show_values
         Let errors quote the values they are about.
+    seed
+        Draws a row of each person, where the schema asks for that.
 
     Raises
     ------
     TableError
         The table does not fit the schema; the message names columns, counts and line numbers.
     """
-    return encode_rows(source, *select_rows(source, schema), schema, show_values)
+    return encode_rows(source, *select_rows(source, schema, seed=seed), schema, show_values)
 
 
 def encode_rows(
@@ -156,6 +167,8 @@ def encode_rows(
         axes = [replace(axis, weight=1 / len(axes)) for axis in axes]
     sensitive = list(encode_sensitive(reader, columns, schema))
     sensitive += list(_encode_joints(sensitive, schema))
+    if schema.counts_persons:
+        sensitive += list(_encode_persons(read_persons(source, schema, rows), sensitive, schema))
     domains, codes = tuple(domain for domain, _ in sensitive), tuple(column for _, column in sensitive)
     return EncodedTable(tuple(axes), tuple(places), domains, codes, rows)
 
@@ -178,3 +191,17 @@ def _encode_joints(
         forms, codes = zip(*(known[column] for column in joint.columns), strict=True)
         form, combined = build_joint(joint, forms, codes)
         yield Domain(joint.name, form, False, is_joint=True), combined
+
+
+def _encode_persons(
+    persons: NDArray[np.int32], sensitive: Sequence[tuple[Domain, NDArray[np.int32]]], schema: Schema
+) -> Iterator[tuple[Domain, NDArray[np.int32]]]:
+    """The persons, and for each capped attribute the persons with its values; the code of every row."""
+    assert schema.unit is not None
+    yield Domain(schema.unit, Equal().form(int(persons.max()) + 1), False, of_persons=True), persons
+    for asked, (domain, codes) in zip(schema.sensitive, sensitive, strict=False):
+        if asked.caps is not None:
+            paths = domain.form.paths if asked.caps.levels and isinstance(domain.form, Tree) else None
+            found, holders = code_holders(persons, codes, domain.size, paths)
+            form = Equal().form(len(holders.paths))
+            yield Domain(f"{asked.column} in persons", form, False, of_persons=True, holders=holders), found

@@ -11,8 +11,9 @@ from tclose.errors import TableError
 from tclose.schema.schema import Schema
 from tclose.table.coded import CodedColumn
 from tclose.table.column_names import listed, numbered
-from tclose.table.reading import check_type, clean, code
+from tclose.table.reading import check_type, code
 from tclose.table.source import Source
+from tclose.table.unit_rows import pick_rows, read_persons
 
 
 def check_columns(names: Sequence[str], schema: Schema) -> None:
@@ -38,21 +39,32 @@ def check_columns(names: Sequence[str], schema: Schema) -> None:
         raise TableError(f"The schema names columns that the table does not have: {listed(absent)}.")
 
 
-def select_rows(source: Source, schema: Schema) -> tuple[dict[str, CodedColumn], NDArray[np.int64]]:
-    """Apply the policy for missing values and check units; quasi and sensitive columns come back coded."""
+def select_rows(
+    source: Source,
+    schema: Schema,
+    picked: NDArray[np.int64] | None = None,
+    seed: int | None = None,
+) -> tuple[dict[str, CodedColumn], NDArray[np.int64]]:
+    """Apply the policy for missing values and check units; quasi and sensitive columns come back coded.
+
+    `picked` are the rows that `unit_rows = "one"` kept, where that is settled already; else they are drawn by `seed`.
+    """
     check_columns(source.names, schema)
     if not source.n_rows:
         raise TableError("The table has no rows.")
+    picked = pick_rows(source, schema, seed) if picked is None else picked
+    rows = np.arange(source.n_rows, dtype=np.int64) if picked is None else picked
     measured = {quasi.column: quasi.is_measured for quasi in schema.quasi}
     measured |= {sensitive.column: sensitive.is_measured for sensitive in schema.sensitive}
     columns = source.each(
         measured, lambda column: code(column, schema.missing_values, measured[column.name], schema.decimal)
     )
     source.each(schema.keep, check_type)
+    if len(rows) < source.n_rows:
+        columns = {name: column.take(rows) for name, column in columns.items()}
     missing = {
         name: column.codes == len(column.values) - 1 for name, column in columns.items() if column.values.null_count()
     }
-    rows = np.arange(source.n_rows, dtype=np.int64)
     if missing and schema.missing in (None, "error"):
         told = listed([f"{name} ({int(mask.sum())} rows)" for name, mask in missing.items()])
         if schema.missing == "error":
@@ -62,8 +74,8 @@ def select_rows(source: Source, schema: Schema) -> tuple[dict[str, CodedColumn],
             '"category" (a value of its own), "drop" (leave those rows out) or "error".'
         )
     if missing and schema.missing == "drop":
-        rows = np.flatnonzero(~np.logical_or.reduce(list(missing.values())))
-        columns = {name: column.take(rows) for name, column in columns.items()}
+        complete = np.flatnonzero(~np.logical_or.reduce(list(missing.values())))
+        columns, rows = {name: column.take(complete) for name, column in columns.items()}, rows[complete]
         if not len(rows):
             raise TableError("No row is left after dropping those with missing values.")
     _check_unit(source, rows, schema)
@@ -71,14 +83,12 @@ def select_rows(source: Source, schema: Schema) -> tuple[dict[str, CodedColumn],
 
 
 def _check_unit(source: Source, rows: NDArray[np.int64], schema: Schema) -> None:
-    if schema.unit is None:
+    if schema.unit is None or schema.unit_rows == "one":  # whose rows were picked is known
         return
-    units = clean(source.column(schema.unit).gather(rows), schema.missing_values, numeric=False)
-    distinct = units.n_unique()
-    if units.null_count():
-        raise TableError(f"Column '{schema.unit}' is the unit, and is missing in {units.null_count()} rows.")
-    if distinct < len(units):
+    distinct = int(read_persons(source, schema, rows).max(initial=-1)) + 1
+    if distinct < len(rows) and schema.unit_rows is None:
         raise TableError(
-            f"Column '{schema.unit}' is the unit, and its {distinct} units have {len(units)} rows: a class of k rows "
-            "may then be fewer than k units. Keep one row a unit (such as the first), or join its rows into one."
+            f"Column '{schema.unit}' is the unit, and its {distinct} units have {len(rows)} rows: a class of k rows "
+            'may then be fewer than k units. Set unit_rows = "one" (a row of each is kept) or "all" (every class has '
+            "the rows of k units), or join the rows of each into one."
         )

@@ -16,6 +16,7 @@ from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.column_names import listed
 from tclose.table.source import Source
+from tclose.verification.belief_rises import ReachedRise
 from tclose.verification.cell_meanings import missing_among
 from tclose.verification.class_diversity import Reached
 from tclose.verification.covering import HIDDEN
@@ -23,6 +24,7 @@ from tclose.verification.disclosure import Disclosure, disclosure
 from tclose.verification.distinct_values import factorize
 from tclose.verification.divergence import Divergence, divergence
 from tclose.verification.measure_release import Measured, exact_and_float, measure
+from tclose.verification.person_rises import rises_as_dict, rises_in_persons
 from tclose.verification.persons import Units, read_units, repeated_identifiers
 
 
@@ -96,6 +98,11 @@ class Report:
         """By sensitive attribute, what classes tell of single values: (alpha, k), beta, delta, the largest rise."""
         return {name: disclosure(*self.measured.counts(name)) for name in self.measured.l}
 
+    @cached_property
+    def person_rises(self) -> dict[str, ReachedRise]:
+        """By sensitive attribute, how far shares of persons with a value rise; empty where persons are not known."""
+        return {} if self._units is None else rises_in_persons(self.measured, self.schema, self._units)
+
     def worst(self, column: str, most: int = 5) -> list[dict[str, Any]]:
         """The classes farthest from the whole table in one sensitive attribute, or in a joint.
 
@@ -125,6 +132,7 @@ class Report:
             "counted": self.counted,
             "k_rows": self.measured.k,
             "persons": self.persons,
+            **({"in_persons": rises_as_dict(self.person_rises)} if self.person_rises else {}),
             "notes": list(self.notes),
             "measures": {column: found.as_dict() for column, found in self.measures.items()},
             "disclosure": {column: found.as_dict() for column, found in self.disclosure.items()},

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,9 +16,11 @@ from tclose.schema.columns import Quasi
 from tclose.schema.schema import Schema
 from tclose.table.column_names import MOST_SHOWN, numbered
 from tclose.table.source import Source
+from tclose.verification.belief_rises import ReachedRise
 from tclose.verification.class_diversity import Reached
 from tclose.verification.distinct_values import Factored
 from tclose.verification.measure_release import Measured, measure
+from tclose.verification.person_rises import rises_as_dict, rises_in_persons
 from tclose.verification.persons import Units, read_units
 from tclose.verification.released_classes import group_rows
 from tclose.verification.sensitive_domains import factored_column
@@ -41,6 +44,8 @@ class Judgement:
         All that was measured; None if a column is not there or not readable.
     persons
         The persons of the class that has fewest, where the original says whose a row is; else None.
+    person_rises
+        Of each sensitive attribute, how far shares of persons with a value rise, where persons are counted and known.
     """
 
     k: int
@@ -49,11 +54,27 @@ class Judgement:
     problems: list[str]
     measured: Measured | None = field(default=None, repr=False)
     persons: int | None = None
+    person_rises: dict[str, ReachedRise] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:
         """Whether every promise is kept."""
         return not self.problems
+
+    def unchecked(self, schema: Schema) -> dict[str, str]:
+        """What is promised in persons and could not be judged, with the reason."""
+        if not schema.counts_persons or self.persons is not None:
+            return {}
+        capped = [each.column for each in schema.sensitive if each.caps is not None]
+        told = f"k, and the caps of {', '.join(map(repr, capped))}," if capped else "k"
+        verb = "are" if capped else "is"
+        return {"persons": f"{told} {verb} promised in persons, and only the original says whose a row is"}
+
+    def persons_as_dict(self) -> dict[str, Any]:
+        """What was counted in persons, as JSON has it; empty where it is not known whose a row is."""
+        if self.persons is None:
+            return {}
+        return {"k": self.persons, **(rises_as_dict(self.person_rises) if self.person_rises else {})}
 
 
 def judge(
@@ -98,6 +119,8 @@ def judge(
         problems.append(str(error))
     persons = None if units is None else units.fewest(found.grouping)
     problems += _few_persons(persons, found, schema)
+    in_persons = {} if units is None or not schema.counts_persons else rises_in_persons(found, schema, units)
+    problems += _broken_caps(in_persons, schema, " in persons")
     problems += _told_by_kept(source, schema, found, units)
     problems += [
         f"'{name}': {_rows(count)} no value, and the schema does not say missing = \"category\"."
@@ -106,7 +129,7 @@ def judge(
     ]
     if original is not None:
         problems += truth_problems(original, source, schema, rows)
-    return Judgement(found.k, found.t, found.l, problems, found, persons)
+    return Judgement(found.k, found.t, found.l, problems, found, persons, in_persons)
 
 
 def check_release(
@@ -220,28 +243,29 @@ def _broken_promises(found: Measured, schema: Schema) -> Iterator[str]:
                     f"{_diverse(asked_l)} is asked."
                 )
 
-    yield from _broken_caps(found, schema)
+    yield from _broken_caps(found.rises, schema)
 
 
-def _broken_caps(found: Measured, schema: Schema) -> Iterator[str]:
+def _broken_caps(rises: Mapping[str, ReachedRise], schema: Schema, counted: str = "") -> Iterator[str]:
+    """Caps that are broken; `counted` says what shares are of, if not of rows."""
     for sensitive in schema.sensitive:
-        caps, reached = sensitive.caps, found.rises.get(sensitive.column)
+        caps, reached = sensitive.caps, rises.get(sensitive.column)
         if caps is None or reached is None:
             continue
-        what = "a value or a node" if caps.levels else "a value"
+        what, name = "a value or a node" if caps.levels else "a value", f"'{sensitive.column}'{counted}"
         if caps.rise is not None and not reached.meets["rise"]:
             yield (
-                f"rise of '{sensitive.column}': the share of {what} in some class is {_shown(reached.rise)} above that "
+                f"rise of {name}: the share of {what} in some class is {_shown(reached.rise)} above that "
                 f"in the table, and rise is {_shown(caps.rise)}."
             )
         if caps.beta is not None and not reached.meets["beta"]:
             yield (
-                f"beta of '{sensitive.column}': the share of {what} in some class is 1 + b times that in the table, b "
+                f"beta of {name}: the share of {what} in some class is 1 + b times that in the table, b "
                 f"being {_shown(reached.beta)}, and beta is {_shown(caps.beta)}."
             )
         elif caps.enhanced and not reached.meets["enhanced"]:
             yield (
-                f"beta of '{sensitive.column}': the share p of {what} in the table is more than 1 - ln p times as high "
+                f"beta of {name}: the share p of {what} in the table is more than 1 - ln p times as high "
                 "in some class, which `enhanced` forbids."
             )
 

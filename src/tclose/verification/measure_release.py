@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import SizeError
+from tclose.schema.belief_caps import BeliefCaps
 from tclose.schema.columns import Diversity, Joint, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
@@ -43,7 +44,7 @@ class Measured:
     n_missing
         Of each sensitive attribute, how many rows have no value.
     rises
-        Of each sensitive attribute with caps on belief, how far shares of its values rise.
+        Of each sensitive attribute with caps on belief in rows, how far shares of its values rise.
     """
 
     rows: int
@@ -69,11 +70,11 @@ class Measured:
 
     def distances(self, name: str) -> ClassDistances:
         """How far each class is from the table, in a sensitive attribute or a joint; the table is read anew."""
-        return _distances(self.grouping, self._placed(name))
+        return _distances(self.grouping, self.placed(name))
 
     def codes(self, name: str) -> NDArray[np.int32]:
         """The place of each row's value in the domain of a sensitive attribute; the table is read anew."""
-        return self._placed(name).codes
+        return self.placed(name).codes
 
     def column(self, name: str) -> pl.Series:
         """A column as it stands."""
@@ -81,11 +82,12 @@ class Measured:
 
     def counts(self, name: str) -> tuple[NDArray[np.int64], Iterator[ClassCounts]]:
         """How often each value of an attribute occurs in the table, and in each class, some classes at a time."""
-        placed = self._placed(name)
+        placed = self.placed(name)
         size = placed.ground.size
         return np.bincount(placed.codes, minlength=size), count_values(self.grouping, placed.codes, size)
 
-    def _placed(self, name: str) -> Placed:
+    def placed(self, name: str) -> Placed:
+        """The values of an attribute or a joint and their distance; the table is read anew."""
         columns = {each.column: each for each in self._schema.sensitive}
         joint = next((each for each in self._schema.joint if each.name == name), None)
         needed = joint.columns if joint else (name,)
@@ -177,7 +179,8 @@ def measure(
     for sensitive in schema.sensitive:
         placed = place_values(source.column(sensitive.column), sensitive, schema)
         n_missing[sensitive.column] = placed.n_missing
-        t[sensitive.column], reached[sensitive.column], rise = _measure_one(groups, placed, sensitive)
+        caps = None if schema.counts_persons else sensitive.caps
+        t[sensitive.column], reached[sensitive.column], rise = _measure_one(groups, placed, sensitive, caps)
         rises |= {} if rise is None else {sensitive.column: rise}
         if sensitive.column in joined:
             kept[sensitive.column] = placed
@@ -191,15 +194,15 @@ def measure(
 
 
 def _measure_one(
-    groups: Grouping, placed: Placed, sensitive: Sensitive
+    groups: Grouping, placed: Placed, sensitive: Sensitive, caps: BeliefCaps | None
 ) -> tuple[Fraction, Reached, ReachedRise | None]:
     """Distance, diversity and rises, where these are capped, in one pass over the classes."""
     farthest = Farthest(work_under(placed))
     diversity = DiversitySearch(sensitive.l or Diversity())
     rises = None
-    if sensitive.caps is not None:
+    if caps is not None:
         reference = np.bincount(placed.codes, minlength=placed.ground.size).astype(np.int64)
-        rises = RiseSearch.of(sensitive.caps, placed.ground, reference)
+        rises = RiseSearch.of(caps, placed.ground, reference)
     for block in count_values(groups, placed.codes, placed.ground.size):
         farthest.look(block)
         diversity.look(block)

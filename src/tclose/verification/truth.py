@@ -17,6 +17,7 @@ from tclose.verification.covering import HIDDEN, Originals, covered, limits_of, 
 from tclose.verification.distinct_values import Factored, factorize
 from tclose.verification.exact_numbers import numbers_of
 from tclose.verification.mean_truth import wrong_means
+from tclose.verification.persons import read_units
 from tclose.verification.released_classes import Grouping, group_rows
 from tclose.verification.released_forms import ReleasedForm
 from tclose.verification.released_spans import PLAIN, Span, is_as_declared, read_span, within
@@ -83,11 +84,12 @@ class _Truth:
         self.groups = groups
 
     def wrong_rows(self) -> Iterator[str]:
-        """Whether each row of the original is there once, but for those left out under `missing = "drop"`."""
+        """Whether each row of the original is there once, but for those left out under `missing` or `unit_rows`."""
         n_original, n_released = self.original.n_rows, self.released.n_rows
         if self.rows is None:
             if n_original != n_released:
-                yield f"The release has {n_released} rows, and its original {n_original}."
+                told = " Give the rows of it that were picked." if self.schema.unit_rows == "one" else ""
+                yield f"The release has {n_released} rows, and its original {n_original}.{told}"
             return
         if len(self.rows) != n_released or (
             len(self.rows) and not 0 <= self.rows.min() <= self.rows.max() < n_original
@@ -98,12 +100,31 @@ class _Truth:
         if (times > 1).any():
             yield f"{int((times > 1).sum())} rows of the original are released more than once."
         left_out = np.flatnonzero(times == 0)
-        if len(left_out) and self.schema.missing != "drop":
+        if self.schema.unit_rows == "one":
+            yield from self._wrong_picks(times > 0)
+        elif len(left_out) and self.schema.missing != "drop":
             yield f'{len(left_out)} rows of the original are left out, and that is for `missing = "drop"` only.'
         elif len(left_out):
             complete = left_out[~self._has_missing(left_out)]
             if len(complete):
                 yield f"{len(complete)} rows of the original without a missing value are left out."
+
+    def _wrong_picks(self, released: NDArray[np.bool_]) -> Iterator[str]:
+        """Whether one row of every person is released, but for persons of whom a row lacks a value under `drop`."""
+        units = read_units(self.original, self.schema)
+        if units is None:
+            yield f"The original has no column '{self.schema.unit}', so it is not known whose a row is."
+            return
+        rows_of = np.bincount(units.codes[released], minlength=units.n)
+        if (rows_of > 1).any():
+            several = int((rows_of > 1).sum())
+            yield f"Of {several} of the persons several rows are released, and one of each is to be kept."
+        absent = rows_of == 0
+        if self.schema.missing == "drop" and absent.any():
+            lacking = np.flatnonzero(absent[units.codes])
+            absent[units.codes[lacking[self._has_missing(lacking)]]] = False
+        if absent.any():
+            yield f"Of {int(absent.sum())} of the persons no row is released, and one of each is to be kept."
 
     def _has_missing(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which rows of the original lack a quasi-identifier or a sensitive value."""

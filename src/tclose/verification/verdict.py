@@ -10,6 +10,7 @@ from tclose.schema.schema import Schema
 from tclose.verification.belief_rises import ReachedRise
 from tclose.verification.class_diversity import Reached
 from tclose.verification.measure_release import Measured
+from tclose.verification.person_rises import rises_as_dict
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,6 +31,8 @@ class Verdict:
         The persons of the class that has fewest, where an original was given that says whose a row is; else None.
     schema
         The schema it was judged by, patterns being columns.
+    person_rises
+        By sensitive attribute, how far shares of persons with a value rise, where persons are counted and known.
     warning
         What kept columns do that nobody checked (`keep_unchecked`); it comes first wherever the verdict is shown.
     """
@@ -41,6 +44,7 @@ class Verdict:
     persons: int | None = None
     schema: Schema | None = None
     warning: str | None = None
+    person_rises: dict[str, ReachedRise] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         told = f"problems={self.problems!r}, certificate={self.certificate!r}, unchecked={self.unchecked!r}"
@@ -90,6 +94,7 @@ class Verdict:
         if self.measured is not None:
             counted = "rows" if self.persons is None else "persons"
             told = self.measured.as_dict() | {"k": self.k, "counted": counted, "k_rows": self.measured.k}
+            told |= {"in_persons": rises_as_dict(self.person_rises)} if self.person_rises else {}
         return {
             **({} if self.warning is None else {"warning": self.warning}),
             "holds": self.holds,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.capabilities import EVERY_GUARANTEE, Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.packing import pace_of, rules_of, scratch_of
 from tclose.algorithms.requirement import Requirement
@@ -59,7 +59,8 @@ class Incognito:
     ---------
     Every class meets k, t, l and caps, decided in integers; all minimal nodes are found
     (`tests/contract`, `tests/algorithms/incognito/test_incognito.py`). No full-domain generalization has
-    a lower full-domain loss than the least of theirs. It raises where the whole table already
+    a lower full-domain loss than the least of theirs. k in persons is kept, too; caps in persons do not hold for
+    unions, and are refused. It raises where the whole table already
     fails: by k or l, or by t if the reference is another table.
 
     Cost
@@ -80,6 +81,7 @@ class Incognito:
         paper="Cao et al. 2011 (004), sections 2 and 6; LeFevre et al. 2005; Li et al. 2007",
         needs="hierarchies for numbers and dates",
         needs_levels=True,
+        guarantees=EVERY_GUARANTEE | {"k in persons"},
     )
 
     def partition(

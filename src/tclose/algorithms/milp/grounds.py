@@ -230,7 +230,7 @@ def capped_sets(attribute: Attribute, n_rows: int) -> CappedSets | None:
     """
     if attribute.caps is None:
         return None
-    limits = ShareLimits.of(attribute.caps, attribute.domain.form, attribute.reference, n_rows)
+    limits = ShareLimits.of(attribute.caps, attribute.domain.form, attribute.believed, n_rows)
     found = list(limits.sets())
     return CappedSets(np.array([inside for inside, _ in found]), tuple(share for _, share in found)) if found else None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.capabilities import EVERY_GUARANTEE, IN_PERSONS, Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.packing import costs_of, pace_of, rules_of, scratch_of
 from tclose.algorithms.requirement import Requirement
@@ -37,7 +37,8 @@ class Mondrian:
     Guarantee
     ---------
     Every class meets k, t, l and caps, decided in integers: a cut is made only if both sides do
-    (`tests/contract`, `tests/algorithms/mondrian/test_mondrian.py`). Loss is heuristic. It raises where
+    (`tests/contract`, `tests/algorithms/mondrian/test_mondrian.py`); so does what is asked in persons
+    (`tests/algorithms/test_person_limits.py`). Loss is heuristic. It raises where
     the whole table already fails: by k or l, or by t if the reference is another table.
 
     Cost
@@ -53,6 +54,7 @@ class Mondrian:
     capabilities: ClassVar[Capabilities] = Capabilities(
         summary="median cuts, from the whole table down",
         paper="Cao et al. 2011 (004), sections 2 and 6; Li et al. 2010",
+        guarantees=EVERY_GUARANTEE | IN_PERSONS,
     )
 
     def partition(

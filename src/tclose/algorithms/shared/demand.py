@@ -99,7 +99,7 @@ def soften(requirement: Requirement, watch: Watch | None = None) -> Softened:
     caps, tops, firsts = [np.zeros((0, 3), np.int64)], [np.zeros((0, 2))], [0]
     n_values, diverse = 0, np.zeros((len(requirement.attributes), 3))
     for number, attribute in enumerate(requirement.attributes):
-        over = watch is not None and watch.stop
+        over = (watch is not None and watch.stop) or attribute.domain.of_persons  # a search looks at values alone
         of_code, low, high, weight = _no_runs(attribute) if over else _runs(attribute)
         rows = np.bincount(of_code, weights=attribute.reference, minlength=int(of_code.max(initial=0)) + 1)
         below = np.concatenate([[0.0], np.cumsum(rows)]) / max(requirement.n, 1)

@@ -32,13 +32,14 @@ def capped_runs(attribute: Attribute, of_code: Integers) -> tuple[Integers, Floa
         Of each run its first value and the one after the last; and its share of the reference and how much more it
         may have.
     """
-    n = max(int(attribute.reference.sum()), 1)
+    reference = attribute.believed
+    n = max(int(reference.sum()), 1)
     found: dict[tuple[int, int], tuple[float, float]] = {}
     before = np.concatenate([[0], np.cumsum(np.bincount(of_code))])  # codes up to each value
     lone = np.flatnonzero(np.bincount(of_code)[of_code] == 1)
     for codes, most in _capped_codes(attribute, lone):
         low, high = int(of_code[codes].min()), int(of_code[codes].max()) + 1
-        rows = int(attribute.reference[codes].sum())
+        rows = int(reference[codes].sum())
         if before[high] - before[low] == len(codes) and rows:
             room = max(most - rows / n, LEAST_ROOM)
             known = found.get((low, high), (0.0, np.inf))
@@ -82,7 +83,7 @@ def diversity_terms(attribute: Attribute, rows: NDArray[Any], is_whole: bool) ->
         Whether every code is a value of its own.
     """
     asked = attribute.l
-    if asked is None:
+    if asked is None or attribute.domain.of_persons:  # persons are no values of `soft`
         return 0.0, -1.0, 1.0
     distinct = float(asked.distinct or 0)
     if asked.entropy is None or not is_whole:

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.capabilities import Capabilities
+from tclose.algorithms.capabilities import EVERY_GUARANTEE, IN_PERSONS, Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.curve import order_along
@@ -55,7 +55,8 @@ class Tight:
     Guarantee
     ---------
     Every class meets k, t, l and caps, decided in integers before a class is made or changed
-    (`tests/contract`, `tests/algorithms/tight/test_tight.py`). The same seed gives the same classes on
+    (`tests/contract`, `tests/algorithms/tight/test_tight.py`); so does what is asked in persons
+    (`tests/algorithms/test_person_limits.py`). The same seed gives the same classes on
     any number of threads, unless it is stopped early. Loss is heuristic; never above that of
     `start`.
 
@@ -73,6 +74,7 @@ class Tight:
     capabilities: ClassVar[Capabilities] = Capabilities(
         summary="split, mend and search: the least loss",
         paper="our own; goes on from Cao et al. 2011 (004), section 8",
+        guarantees=EVERY_GUARANTEE | IN_PERSONS,
     )
 
     effort: Literal["fast", "balanced", "best"] = "balanced"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Never
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.algorithms import DEFAULT, REGISTRY, Algorithm, find
+from tclose.algorithms import REGISTRY, Algorithm, find
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import SchemaError, TableError
+from tclose.evaluation.attacks.allowed_rise import AllowedRise, allowed_rises
 from tclose.evaluation.attacks.attacked_values import by_value
 from tclose.evaluation.attacks.crowd import crowd_alike, crowd_inside
 from tclose.evaluation.attacks.definetti import Guesses, Learner, definetti, unlearned
@@ -88,18 +89,22 @@ class Attacks:
         On the release; None without one.
     minimality
         What running the method again tells; None unless asked for.
+    allowed
+        By sensitive attribute with caps (`rise`, `beta`), the most that a belief may rise by them, beside what it
+        rises by in the release.
     """
 
     before: AttackResults
     after: AttackResults | None = None
     minimality: Minimality | None = None
+    allowed: dict[str, AllowedRise] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
             name: None if found is None else found.as_dict()
             for name, found in (("before", self.before), ("after", self.after), ("minimality", self.minimality))
-        }
+        } | {"allowed": {column: found.as_dict() for column, found in self.allowed.items()}}
 
 
 def attack(
@@ -157,7 +162,15 @@ def attack(
     LOG.info("attack %s", "a table" if made is None and method is None else "a table and its release")
     source = read(df, schema.delimiter, schema.encoding, header=schema.header)
     schema = schema.resolve(source.names)
-    columns, rows = select_rows(source, schema)
+    if candidates and schema.counts_persons:
+        raise SchemaError(
+            'Candidates deal out the values of single rows, and unit_rows = "all" promises something of persons. Leave '
+            "`candidates` out."
+        )
+    algorithm = None if method is None else find(method)
+    if made is None and algorithm is not None:
+        made = anonymize(df, schema, method=algorithm, seed=seed, allow_single_class=True)
+    columns, rows = select_rows(source, schema, _picked(made, source), seed)
     table = encode_rows(source, columns, rows, schema)
     shown = by_value(table, source, columns, schema)
     everyone = (
@@ -170,23 +183,29 @@ def attack(
     raw = Classes.of(len(table), (columns[quasi.column] for quasi in schema.quasi)).labels
     alike = None if everyone is None else crowd_alike(everyone.keys, len(table), raw)
     before = _expose(shown, raw, limits, alike, unlearned)
-    if made is None and method is None:
-        return Attacks(before)
-    algorithm = None if method is None else find(method)
+    requirement = Requirement.of(schema, table)
     if made is None:
-        made = anonymize(df, schema, method=algorithm or DEFAULT, seed=seed, allow_single_class=True)
+        return Attacks(before, allowed=allowed_rises(schema, table, requirement, None))
     if len(made.classes) != source.n_rows or (made.classes[rows] < 0).any():
         raise TableError("The release has other rows than the table. Give the table it was made of.")
     labels = made.classes[rows]
     alike = None if everyone is None else crowd_inside(everyone.table, len(table), labels)
     after = _expose(shown, labels, limits, alike, definetti)
+    allowed = allowed_rises(schema, table, requirement, labels)
     if not candidates:
-        return Attacks(before, after)
+        return Attacks(before, after, allowed=allowed)
     again = minimality(
-        table, Requirement.of(schema, table), algorithm or _method_of(made),
+        table, requirement, algorithm or _method_of(made),
         seed=made.record.seed, candidates=candidates, seeds=seeds, one_class=one_class,
     )  # fmt: skip
-    return Attacks(before, after, again)
+    return Attacks(before, after, again, allowed)
+
+
+def _picked(release: Release | None, source: Source) -> Integers | None:
+    """The rows that a release with one row of each person kept."""
+    if release is None or release.schema.unit_rows != "one" or len(release.classes) != source.n_rows:
+        return None
+    return np.flatnonzero(release.classes >= 0)
 
 
 def _expose(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any, Unpack
 
 from tclose.algorithms import Algorithm, find
 from tclose.algorithms.control import Control
 from tclose.errors import SchemaError
+from tclose.evaluation.attacks.allowed_rise import AllowedRise
 from tclose.evaluation.choosing.best_methods import best_by_measure
 from tclose.evaluation.choosing.compare_page import comparison_note, comparison_page
 from tclose.evaluation.choosing.trials import Gains, Trial, TrialTable, label
@@ -44,6 +45,8 @@ class Comparison:
         How many ran at once: only times of runs by themselves can be compared well.
     warning
         That kept columns are not checked (`keep_unchecked`).
+    allowed
+        By sensitive attribute with caps, the most that a belief may rise by them.
     """
 
     rows: int
@@ -51,6 +54,7 @@ class Comparison:
     before: Gains
     jobs: int = 1
     warning: str | None = None
+    allowed: dict[str, AllowedRise] = field(default_factory=dict)
 
     @property
     def done(self) -> tuple[Trial, ...]:
@@ -80,6 +84,7 @@ class Comparison:
             "rows": self.rows,
             "jobs": self.jobs,
             "before": asdict(self.before),
+            "allowed": {column: each.as_dict() for column, each in self.allowed.items()},
             "runs": [run.as_dict() for run in self.runs],
             "frontier": [self.runs.index(run) for run in self.frontier],
             "best": {each.measure.name: each.as_list() for each in best_by_measure(self.done)},
@@ -174,7 +179,7 @@ def compare(
             runs[place] = plans[place].result(waiting[place])
             tell(f"{len(runs)} of {len(plans)} runs, last {plans[place]}", None, len(runs) / len(plans))
     made = tuple(runs[place] for place in range(len(plans)))
-    return Comparison(len(ground.table), made, before.result(), jobs, keep_warning(schema))
+    return Comparison(len(ground.table), made, before.result(), jobs, keep_warning(schema), ground.allowed)
 
 
 @dataclass(frozen=True)

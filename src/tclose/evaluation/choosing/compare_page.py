@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Protocol
 
+from tclose.evaluation.attacks.allowed_rise import AllowedRise, allowed_words
 from tclose.evaluation.choosing.best_methods import asked, best_by_measure, verdict
 from tclose.evaluation.choosing.trials import Gains, Trial
 from tclose.pages.charts import (
@@ -39,7 +40,7 @@ EXPLAINED = (
     "a class lay evenly in what it covers.",
     "Rise: a belief rises by the share of a sensitive value in a class minus its share in the whole table; told is the "
     "largest rise anywhere, in percentage points. Only under the equal distance is it at most t: the other distances "
-    "take near values for nearly the same.",
+    "take near values for nearly the same. `rise` and `beta` cap it under every distance.",
     "Guess: a learner looks at the whole release and may know everyone's quasi-identifiers (deFinetti attack). By how "
     "many percentage points it is right more often than whoever always says the most frequent value. A part of this is "
     "what any useful table teaches.",
@@ -53,6 +54,11 @@ class Compared(Protocol):
     @property
     def warning(self) -> str | None:
         """That kept columns are not checked."""
+        ...
+
+    @property
+    def allowed(self) -> Mapping[str, AllowedRise]:
+        """The most that caps let a belief rise by."""
         ...
 
     @property
@@ -106,7 +112,7 @@ def comparison_page(found: Compared) -> Page:
         _seconds(page, found)
     _numbers(page, found)
     page.heading("What the numbers mean")
-    page.points(EXPLAINED)
+    page.points([*EXPLAINED, *allowed_words(found.allowed)])
     page.text(
         "Nothing was released for this page, and no value of the table is in it. Methods are heuristics: on another "
         "table, or with another seed, another may be ahead.",

@@ -145,7 +145,12 @@ def gap(
     (True, True)
     """
     schema, source = take_in(df, schema, keys, gap)
-    table = encode(source, schema)
+    if schema.counts_persons:
+        raise SchemaError(
+            'No method that proves a bound counts persons, so `gap` does not take unit_rows = "all". '
+            'Take unit_rows = "one".'
+        )
+    table = encode(source, schema, seed=seed)
     requirement = Requirement.of(schema, table)
     requirement.check_whole(table)
     tell = progress or (lambda stage, loss, done: None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any, Unpack
 
@@ -11,6 +11,7 @@ from tclose.algorithms import Algorithm, find
 from tclose.algorithms.control import Control
 from tclose.algorithms.tight.tight import Tight
 from tclose.errors import InfeasibleError, SchemaError
+from tclose.evaluation.attacks.allowed_rise import AllowedRise
 from tclose.evaluation.choosing.knee import MARGIN, Curve, find_knee, height
 from tclose.evaluation.choosing.risk_bounds import Bounds
 from tclose.evaluation.choosing.suggest_page import suggestion_note, suggestion_page
@@ -60,6 +61,8 @@ class Suggestion:
         Of every run.
     warning
         That kept columns are not checked (`keep_unchecked`).
+    allowed
+        By sensitive attribute with caps, the most that a belief may rise by them.
     """
 
     rows: int
@@ -75,6 +78,7 @@ class Suggestion:
     schema_k: int | None = None
     seed: int = 0
     warning: str | None = None
+    allowed: dict[str, AllowedRise] = field(default_factory=dict)
 
     @property
     def chosen(self) -> int | None:
@@ -116,6 +120,7 @@ class Suggestion:
             "marks": self.marks,
             "knee": {"t": knee, "depth": self.depth, "margin": MARGIN},
             "before": asdict(self.before),
+            "allowed": {column: each.as_dict() for column, each in self.allowed.items()},
             "runs": [run.as_dict() for run in self.runs],
         }
         return warned(self.warning, told)
@@ -238,6 +243,7 @@ def suggest(
         given.k,
         seed,
         warning=keep_warning(swept),
+        allowed=ground.allowed,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tclose.evaluation.attacks.allowed_rise import allowed_words
 from tclose.evaluation.choosing.suggest_words import Swept, criterion, points, t_of, tenths, title, verdict
 from tclose.evaluation.choosing.trials import Trial
 from tclose.pages.charts import Axis, ChartLine, Guides, chart, nice_ticks
@@ -31,6 +32,8 @@ def suggestion_page(found: Swept) -> Page:
         "says the most frequent value. Both in percentage points. Risk: the largest chance of giving a row its person.",
         "soft",
     )
+    if found.allowed:
+        page.text(" ".join(allowed_words(found.allowed)), "soft")
     _curves(page, found)
     page.heading("All that was tried")
     best = [] if found.chosen is None else [found.chosen]

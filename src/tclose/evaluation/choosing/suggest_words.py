@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Protocol
 
+from tclose.evaluation.attacks.allowed_rise import AllowedRise
 from tclose.evaluation.choosing.knee import LEAST_FALL, MARGIN, Curve, height
 from tclose.evaluation.choosing.risk_bounds import Bounds
 from tclose.evaluation.choosing.trials import Gains, Trial
@@ -33,6 +34,11 @@ class Swept(Protocol):
     @property
     def warning(self) -> str | None:
         """That kept columns are not checked."""
+        ...
+
+    @property
+    def allowed(self) -> Mapping[str, AllowedRise]:
+        """The most that caps let a belief rise by."""
         ...
 
     @property

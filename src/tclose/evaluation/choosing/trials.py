@@ -17,10 +17,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.algorithms import Algorithm, parameters_of
+from tclose.algorithms.alike_classes import settle_alike
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError, TcloseError, VerificationError
+from tclose.evaluation.attacks.allowed_rise import AllowedRise, allowed_rises
 from tclose.evaluation.attacks.attacked_values import by_value
 from tclose.evaluation.attacks.definetti import Learner, definetti, unlearned
 from tclose.evaluation.attacks.reidentification import reidentification
@@ -164,9 +166,14 @@ class TrialTable:
     @classmethod
     def of(cls, source: Source, schema: Schema, seed: int, queries: int) -> TrialTable:
         """Read the table once for all runs."""
-        columns, rows = select_rows(source, schema)
+        columns, rows = select_rows(source, schema, seed=seed)
         table = encode_rows(source, columns, rows, schema)
         return cls(source, schema, columns, table, by_value(table, source, columns, schema), seed, queries)
+
+    @property
+    def allowed(self) -> dict[str, AllowedRise]:
+        """The most that caps of the schema let a belief rise by."""
+        return allowed_rises(self.schema, self.table, Requirement.of(self.schema, self.table), None)
 
     @cached_property
     def before(self) -> Gains:
@@ -192,6 +199,9 @@ class TrialTable:
         rng = np.random.default_rng(self.seed)
         began = clock.perf_counter()
         partition = algorithm.partition(self.table, requirement, rng=rng, control=control)
+        partition = settle_alike(
+            self.table, requirement, partition, lambda found: shown_classes(self.table, found.labels)
+        )
         seconds = clock.perf_counter() - began
         if not requirement.holds_in_all(self.table, partition.labels):
             raise VerificationError(f"'{algorithm.name}' returned classes that break the requirement.")

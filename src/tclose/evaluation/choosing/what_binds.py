@@ -23,7 +23,8 @@ from tclose.pipeline import Listener
 from tclose.release.binding import Binding, Gain, MeasuredGains
 from tclose.release.release import Release
 from tclose.table.arguments import check_order
-from tclose.table.encode import EncodedTable, encode
+from tclose.table.encode import EncodedTable, encode_rows
+from tclose.table.row_selection import select_rows
 from tclose.table.source import read
 
 METHOD = Tight("fast")
@@ -84,7 +85,11 @@ def what_binds(
         raise SchemaError("what_binds: rows must be 1 at least, and seconds a number from 0 up.")
     algorithm, schema = find(method), release.schema
     check_capable(algorithm, schema)
-    table = encode(read(df, schema.delimiter, schema.encoding, header=schema.header), schema)
+    source = read(df, schema.delimiter, schema.encoding, header=schema.header)
+    picked = np.flatnonzero(release.classes >= 0) if schema.unit_rows == "one" else None
+    if picked is not None and len(release.classes) != source.n_rows:
+        raise TableError("The release has other rows than the table. Give the table it was made of.")
+    table = encode_rows(source, *select_rows(source, schema, picked), schema)
     if len(table) != release.measured.rows:
         raise TableError("The release has other rows than the table. Give the table it was made of.")
     n = len(table)
@@ -114,7 +119,7 @@ def _changes(table: EncodedTable, asked: Requirement, columns: list[str]) -> Ite
             t = min(attribute.t * LOOSER, Fraction(1)) if attribute.t else Fraction(1, 100)
             words = f"t of '{name}' {float(t):g} instead of {float(attribute.t):g}"
             looser.append((words, replace(attribute, t=t)))
-        if attribute.l is not None:
+        if attribute.l is not None and not attribute.domain.of_persons:  # that of persons is k
             looser.append((f"without l of '{name}'", replace(attribute, l=None)))
         if attribute.caps is not None:
             asked_of = " and ".join(key for key, _ in attribute.caps.items())
@@ -124,7 +129,7 @@ def _changes(table: EncodedTable, asked: Requirement, columns: list[str]) -> Ite
             yield _Change(words, table, replace(asked, attributes=attributes))
     if asked.k > 1:
         k = (asked.k + 1) // 2
-        yield _Change(f"k = {k} instead of {asked.k}", table, replace(asked, k=k))
+        yield _Change(f"k = {k} instead of {asked.k}", table, asked.with_k(k))
 
 
 def _without(table: EncodedTable, column: str) -> EncodedTable:

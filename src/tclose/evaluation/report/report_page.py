@@ -6,6 +6,7 @@ rows have. The report that may be given away is in `public_report`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import TableError
+from tclose.evaluation.attacks.allowed_rise import AllowedRise, allowed_words
 from tclose.evaluation.attacks.attack import AttackResults, Attacks, attack
 from tclose.evaluation.report.report_words import (
     add_degrees,
@@ -104,7 +106,7 @@ def report_page(
     if release.binding is not None:
         page.heading("What binds")
         page.points(release.binding.sentences())
-    _risks(page, found.before, found.after)
+    _risks(page, found.before, found.after, found.allowed)
     add_distributions(page, schema, measured)
     _generalized(page, both, queries)
     add_sizes(page, schema, measured)
@@ -141,9 +143,9 @@ def run_words(facts: dict[str, Any]) -> list[str]:
     return told
 
 
-def _risks(page: Page, before: AttackResults, after: AttackResults) -> None:
+def _risks(page: Page, before: AttackResults, after: AttackResults, allowed: Mapping[str, AllowedRise]) -> None:
     page.heading("What attackers can do, before and after")
-    page.points(_sentences(before, after))
+    page.points([*_sentences(before, after), *allowed_words(allowed)])
     old, new = before.reidentification, after.reidentification
     rows = [
         ("rows that are alone in their class", share_words(before.linkage.unique), share_words(after.linkage.unique)),
@@ -162,11 +164,12 @@ def _risks(page: Page, before: AttackResults, after: AttackResults) -> None:
     header = (
         "",
         "largest rise of a belief",
+        "allowed by caps",
         "rows in classes of one value",
         "whose values are all similar",
         "guessed right*",
     )
-    page.table(header, [_of_attribute(name, before, after) for name in after.skewness])
+    page.table(header, [_of_attribute(name, before, after, allowed.get(name)) for name in after.skewness])
     page.text(
         "* By a learner that takes all classes together and may know everyone's quasi-identifiers (deFinetti attack); "
         "in brackets, by whoever always guesses the most frequent value. Of an attribute with many values, ranges are "
@@ -175,17 +178,27 @@ def _risks(page: Page, before: AttackResults, after: AttackResults) -> None:
     )
 
 
-def _of_attribute(name: str, before: AttackResults, after: AttackResults) -> tuple[str, ...]:
+def _of_attribute(
+    name: str, before: AttackResults, after: AttackResults, allowed: AllowedRise | None
+) -> tuple[str, ...]:
     old, new = before.skewness[name], after.skewness[name]
     alike = before.similarity[name].revealed, after.similarity[name].revealed
     right, blind = (before.definetti[name].right, _learned(after, name)), after.definetti[name].of_table
     return (
         name,
         f"{100 * old.worst_rise:.1f} → {_points(new.worst_rise)}",
+        _cap(allowed),
         f"{share_words(old.certain)} → {share_words(new.certain)}",
         f"{share_words(alike[0])} → {share_words(alike[1])}",
         f"{share_words(right[0])} → {share_words(right[1])} ({share_words(blind)})",
     )
+
+
+def _cap(allowed: AllowedRise | None) -> str:
+    """The most that a belief may rise by caps."""
+    if allowed is None:
+        return "no cap"
+    return _points(float(allowed.rise)) + (" in persons" if allowed.counted == "persons" else "")
 
 
 def _sentences(before: AttackResults, after: AttackResults) -> list[str]:

@@ -48,6 +48,10 @@ TAILS = (
     "A value that is coded as beyond `bottom` or `top` counts as more, whatever its loss, which reaches to the end of "
     "the range alone."
 )
+SEVERAL_CLASSES = (
+    "Whoever knows several rows of one person finds each in its class, and a value that all these classes have becomes "
+    "likelier than any cap allows for one of them."
+)
 SEVERAL_ROWS = "If one person has several rows, k rows are fewer than k persons."
 
 
@@ -104,6 +108,11 @@ def summary(schema: Schema, measured: Measured) -> str:
         f"The release keeps what was asked: every combination of released quasi-identifiers is that of at least "
         f"{rows_of(measured.k)}."
     ]
+    if schema.counts_persons:
+        told.append(
+            f"A person may have several rows. It is promised that the rows of every combination are those of at least "
+            f"{schema.k} persons; the release does not show whose a row is."
+        )
     if schema.keep:
         groups = measured.kept_groups
         told.append(
@@ -134,6 +143,8 @@ def _closeness(schema: Schema, measured: Measured) -> Iterator[str]:
 
 def _caps(schema: Schema, measured: Measured) -> Iterator[str]:
     """What caps on belief allow and what is reached, as what someone may come to believe of a person."""
+    if schema.counts_persons:
+        yield from _person_caps(schema)
     for each in schema.sensitive:
         reached = measured.rises.get(each.column)
         if reached is None:
@@ -150,6 +161,17 @@ def _caps(schema: Schema, measured: Measured) -> Iterator[str]:
                 f"No class has {what} of '{each.column}' more than {float(1 + each.beta):g} times as often as the "
                 f"table; the most reached is {float(1 + reached.beta):.3g} times."
             )
+
+
+def _person_caps(schema: Schema) -> Iterator[str]:
+    """The same where persons are counted, whom the release does not show."""
+    for each in schema.sensitive:
+        what = "a value, or a group of values of its hierarchy," if each.levels else "a value"
+        who = f"Of the persons of a class, those who have {what} of '{each.column}' are"
+        if each.rise is not None:
+            yield f"{who} at most {float(100 * each.rise):g} points of percent more than of all persons of the table."
+        if each.beta is not None:
+            yield f"{who} at most {float(1 + each.beta):g} times as many, by share, as of all persons of the table."
 
 
 def changes_of(schema: Schema, measured: Measured) -> dict[str, tuple[ShareChange, ShareChange]]:
@@ -175,7 +197,8 @@ def add_promise(
     if changes:
         page.text("The share of a single value in a class, beside its share in the table, in points of percent:")
         header = ("", "allowed rise", "largest rise", "table → class", "largest fall", "table → class")
-        allowed = {each.column: _allowed(each) for each in schema.sensitive}
+        in_persons = " (of persons)" if schema.counts_persons else ""
+        allowed = {each.column: _allowed(each, in_persons) for each in schema.sensitive}
         rows = [(name, allowed[name], *_points(rise), *_points(fall)) for name, (rise, fall) in changes.items()]
         page.table(header, rows)
     page.text(" ".join(decided(schema, "unit" in claimed)), "soft")
@@ -191,7 +214,11 @@ def add_promise(
 
 def add_claims(page: Page, certificate: Mapping[str, Any], claimed: Mapping[str, str]) -> None:
     """What the certificate says and nothing shows, each with the reason."""
-    told = [f"{name}: {_value(name, certificate[name])} ({claimed[name]})" for name in claimed if name != "required"]
+    told = [
+        f"{name}: {_value(name, certificate[name])} ({claimed[name]})" if name in certificate else claimed[name]
+        for name in claimed
+        if name != "required"
+    ]
     if told:
         page.text("The certificate claims, and the file cannot show:")
         page.points(told)
@@ -209,8 +236,8 @@ def _value(name: str, value: Any) -> str:
     return words if len(words) <= LONGEST else f"{words[:LONGEST]}..."
 
 
-def _allowed(sensitive: Sensitive) -> str:
-    """What caps let the share of a value rise to.
+def _allowed(sensitive: Sensitive, counted: str = "") -> str:
+    """What caps let the share of a value rise to; `counted` is added where they are not about rows.
 
     Examples
     --------
@@ -220,7 +247,7 @@ def _allowed(sensitive: Sensitive) -> str:
     """
     words = [] if sensitive.rise is None else [f"+{float(100 * sensitive.rise):g} points"]
     words += [] if sensitive.beta is None else [f"{float(1 + sensitive.beta):g} times"]
-    return ", ".join(words) or ("no limit" if sensitive.t is None else "by t alone")
+    return ", ".join(words) + counted if words else "no limit" if sensitive.t is None else "by t alone"
 
 
 def _points(change: ShareChange) -> tuple[str, str]:
@@ -233,17 +260,24 @@ def decided(schema: Schema, is_claimed: bool = False) -> Iterator[str]:
     t = [each.column for each in schema.sensitive if each.t is not None] + [each.name for each in schema.joint]
     diverse = [each.column for each in schema.sensitive if each.l is not None]
     found = ["k", *([f"t of {quoted(t)}"] if t else []), *([f"l of {quoted(diverse)}"] if diverse else [])]
-    for key in ("rise", "beta"):
+    for key in () if schema.counts_persons and is_claimed else ("rise", "beta"):
         capped = [each.column for each in schema.sensitive if getattr(each, key) is not None]
         found += [f"{key} of {quoted(capped)}"] if capped else []
-    what = "; ".join(found)
-    yield f"Decided without rounding on the released values, by code that shares nothing with the method: {what}."
+    what, shown = "; ".join(found), "released values"
+    if schema.counts_persons:
+        shown += ", where k, t and l count rows"
+        shown += "" if is_claimed else ", and on the original, where k, rise and beta count persons"
+    yield f"Decided without rounding on the {shown}, by code that shares nothing with the method: {what}."
     if schema.unprotected:
         yield f"Nothing was asked of {quoted(schema.unprotected)}: what is reported of it is measured, not limited."
     if _is_unchecked(schema):
         yield f"Not checked: whether {quoted(schema.keep)} single out fewer than k rows."
     if schema.unit is None:
         yield "Not checked: whether every person has one row."
+    elif schema.counts_persons and is_claimed:
+        yield "Not checked here: what is promised in persons, for the release does not show whose a row is."
+    elif schema.counts_persons:
+        yield "What is promised in persons was checked on the original; the release does not show whose a row is."
     elif is_claimed:
         yield "Not checked here: whether every unit has one row, which the release does not show."
     else:
@@ -315,7 +349,8 @@ def add_limits(page: Page, schema: Schema, claimed: Mapping[str, str] = NOTHING)
     page.heading("What is not promised")
     page.text(LIMITS)
     knows_units = schema.unit is not None and "unit" not in claimed
-    page.points([*NOT_PROTECTED, *(() if knows_units else (SEVERAL_ROWS,))])
+    several = (SEVERAL_CLASSES,) if schema.counts_persons else () if knows_units else (SEVERAL_ROWS,)
+    page.points([*NOT_PROTECTED, *several])
 
 
 def rows_of(number: int) -> str:

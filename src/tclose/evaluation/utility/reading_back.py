@@ -93,7 +93,13 @@ class ReadBack:
 
 
 def read_release(
-    original: Any, released: Any, schema: Schema, *, aligned: bool = False, classes: Integers | None = None
+    original: Any,
+    released: Any,
+    schema: Schema,
+    *,
+    aligned: bool = False,
+    classes: Integers | None = None,
+    picked: Integers | None = None,
 ) -> ReadBack:
     """Read a release beside its original.
 
@@ -108,6 +114,8 @@ def read_release(
     classes
         The class of each row of the original that is not dropped, where it is known: then means can
         be measured too.
+    picked
+        The rows of the original that `unit_rows = "one"` kept, where that is known.
 
     Raises
     ------
@@ -127,7 +135,7 @@ def read_release(
     source = read(original, schema.delimiter, schema.encoding, header=schema.header)
     other = read_released(released, schema, None)
     schema = schema.resolve(source.names)
-    columns, rows = select_rows(source, schema)
+    columns, rows = select_rows(source, schema, picked)
     table = encode_rows(source, columns, rows, schema)
     _check_rows(table, other, aligned)
     reader = Reader.of(other, np.arange(other.n_rows), schema)

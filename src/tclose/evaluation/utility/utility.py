@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
+import numpy as np
+
 from tclose.errors import MeasureError
 from tclose.evaluation.utility.class_size import average_class_size
 from tclose.evaluation.utility.classification import classification_metric
@@ -170,7 +172,9 @@ def beside(df: Any, release: Any, schema: SchemaLike | None = None, *, aligned: 
     given = None if schema is None else Schema.of(schema)
     if isinstance(release, Release):
         classes = release.classes[release.classes >= 0]
-        return read_release(df, release.aligned(), given or release.schema, aligned=True, classes=classes)
+        picked = np.flatnonzero(release.classes >= 0) if release.schema.unit_rows == "one" else None
+        asked = given or release.schema
+        return read_release(df, release.aligned(), asked, aligned=True, classes=classes, picked=picked)
     if given is None:
         raise MeasureError("Give the schema of the original: only a Release brings its own.")
     return read_release(df, release, given, aligned=aligned)

@@ -155,7 +155,8 @@ class _Writer:
             evidence = self.guesses[name].evidence
             lines.append(f"# Whose row it is: {evidence.n_distinct:,} in {evidence.n_filled:,} rows. Never released.")
             if evidence.n_distinct < evidence.n_filled:
-                lines.append("# They repeat, so k rows may be fewer persons: keep one row of each before anonymizing.")
+                lines.append("# They repeat, so k rows may be fewer persons: choose what becomes of the rows of one.")
+                lines.append('# unit_rows = "one"  # a row of each person is kept; or "all": every class has k persons')
             lines.append(toml("unit", name))
         return lines
 
