@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 import tomllib
@@ -182,3 +183,19 @@ def test_dates_that_can_be_read_in_two_ways_are_asked_about(ask: Ask, tmp_path: 
     code, out, err = ask("", "", "", "", flags=("--quasi", "diagnosis"))  # nobody named it, so Enter leaves it out
     assert tomllib.loads(out)["identifiers"] == ["seen"]
     assert "whether the day or the month comes first" in err
+
+
+def test_ctrl_c_ends_it_at_a_question(ask: Ask, tmp_path: Path) -> None:
+    main_side, their_side = pty.openpty()
+    command = [sys.executable, "-m", "tclose", "init", "people.csv", "-o", "schema.toml"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdin=their_side, stdout=their_side, stderr=their_side, start_new_session=True
+    )
+    os.close(their_side)
+    told = b""
+    while not told.rstrip().endswith(b"?"):
+        told += os.read(main_side, 4096)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(20) == 130
+    os.close(main_side)
+    assert not (tmp_path / "schema.toml").exists()

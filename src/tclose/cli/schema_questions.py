@@ -5,6 +5,8 @@ They are asked on stderr and answered on stdin, by a person or through a pipe. A
 
 from __future__ import annotations
 
+import os
+import select
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -116,6 +118,7 @@ class Interview:
         _show(question)
         while True:
             print("? ", end="", file=sys.stderr, flush=True)
+            _await_line(self.stream)
             line = self.stream.readline()
             if not line:
                 raise typer.BadParameter("the answers ended before the questions did, and nothing was written.")
@@ -287,6 +290,14 @@ def _about_spelling(spelling: str) -> Question:
         "n",
         "If yes, such cells are empty in the release. If it is an answer of its own, say no.",
     )
+
+
+def _await_line(stream: TextIO) -> None:
+    """Wait for a line of a terminal, and come back now and then, so that Ctrl-C counts whichever thread gets it."""
+    if os.name != "posix" or not stream.isatty():
+        return
+    while not select.select([stream], [], [], 0.2)[0]:
+        pass
 
 
 def _end() -> NoReturn:
