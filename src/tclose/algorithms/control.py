@@ -20,17 +20,20 @@ class Control:
         Called with the loss so far and the share of the work done, each None where unknown.
     whole
         Of what this is a part: if that is stopped, so is this.
+    uncounted
+        Gives the seconds since the beginning that do not count, such as those in which loops were compiled.
     """
 
     seconds: float | None = None
     listener: Callable[[float | None, float | None], None] | None = None
     whole: Control | None = None
+    uncounted: Callable[[], float] | None = None
     _started: float = field(default_factory=time.monotonic)
     _stopped: bool = False
 
     def begin(self, seconds: float | None, listener: Callable[[float | None, float | None], None]) -> None:
         """Count the time from now on."""
-        self.seconds, self.listener, self._started = seconds, listener, time.monotonic()
+        self.seconds, self.listener, self.uncounted, self._started = seconds, listener, None, time.monotonic()
 
     def report(self, loss: float | None = None, done: float | None = None) -> None:
         """Tell how far the method is."""
@@ -46,7 +49,12 @@ class Control:
         """Whether the method should come back with what it has."""
         if self.whole is not None and self.whole.stop:
             return True
-        return self._stopped or (self.seconds is not None and time.monotonic() - self._started > self.seconds)
+        if self._stopped or self.seconds is None:
+            return self._stopped
+        gone = time.monotonic() - self._started
+        if gone <= self.seconds:
+            return False
+        return self.uncounted is None or gone - self.uncounted() > self.seconds
 
 
 class Watch(Protocol):

@@ -109,6 +109,11 @@ class CompileClock:
         self._began = 0.0
         self._tell = tell or (lambda compiling, n_loops: None)
 
+    @property
+    def elapsed(self) -> float:
+        """Time spent until now, that of a loop which is being compiled included."""
+        return self.seconds + (perf_counter() - self._began if self._depth else 0.0)
+
     def start(self) -> None:
         """A loop begins to be compiled."""
         if not self._depth:
