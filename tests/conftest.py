@@ -1,6 +1,11 @@
-"""Which cases of a test run every day: a few of many, spread over all of them; `make test` runs the others, too."""
+"""Which cases of a test run every day: a few of many, spread over all of them; and commands, run in this process."""
 
 from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -21,3 +26,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for place, item in enumerate(cases):
             if len(cases) > most and place not in kept:
                 item.add_marker("slow")
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str]]:
+    """Run a command in a folder of its own: how it ended, and what it said on stderr."""
+    from tclose.cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "500")
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main sets its own
+
+    def command(*arguments: object) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["tclose", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        return int(end.value.code or 0), capsys.readouterr().err
+
+    return command

@@ -5,8 +5,6 @@ Where a table cannot be released so, one sentence says what to do, and doing tha
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -18,7 +16,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tclose.cli.main import main
 from tests.shared_data import shared
 
 pytestmark = pytest.mark.filterwarnings("always")
@@ -241,25 +238,6 @@ KINDS: dict[str, Kind] = {
         ("--quasi", "age,job", "--sensitive", "ill", *DROP, "--hierarchies", "trees"),
     ),
 }
-
-
-@pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str]]:
-    """Run a command: how it ended, and what it said on stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "500")
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main sets its own
-
-    def command(*arguments: object) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["tclose", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            main()
-        return int(end.value.code or 0), capsys.readouterr().err
-
-    return command
 
 
 def released(run: Callable[..., tuple[int, str]], data: str, flags: tuple[str, ...]) -> tuple[int, str]:

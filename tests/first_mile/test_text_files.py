@@ -11,7 +11,6 @@ import gzip
 import io
 import random
 import re
-import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,6 @@ from pathlib import Path
 
 import pytest
 
-from tclose.cli.main import main
 from tests.seeds import one_in
 
 pytestmark = pytest.mark.filterwarnings("always")
@@ -300,21 +298,6 @@ REPAIRED = {  # what a person does to the file once told
     "a name twice": lambda data: data.replace(b"age,age", b"age,town"),
     "an index without a name": lambda data: b"row" + data,
 }
-
-
-@pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str]]:
-    monkeypatch.chdir(tmp_path)
-
-    def command(*arguments: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["tclose", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return int(ended.value.code or 0), capsys.readouterr().err
-
-    return command
 
 
 def test_there_are_enough_files() -> None:

@@ -14,7 +14,7 @@ from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.schema.schema import Schema
-from tclose.stream import Engine, Outcome, Released
+from tclose.stream import Checker, Engine, Outcome, Released
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
 from tests.oracles.stream import Row, halves
@@ -114,3 +114,12 @@ def told(outcomes: list[Outcome]) -> list[Any]:
         result += [(each.numbers.tolist(), each.column, each.reason) for each in outcome.rejected]
         result += [(each.numbers.tolist(), each.reason) for each in outcome.withheld]
     return result
+
+
+def passed(schema: Schema, given: Any, window: int, outcomes: list[Outcome]) -> dict[str, int]:
+    """What the checker counts of a stream that it accepts."""
+    checker = Checker(schema, window)
+    checker.take_in(given)
+    for outcome in outcomes:
+        checker.check(outcome)
+    return checker.finish()

@@ -20,7 +20,7 @@ from tests.fuzz.forms import arrow
 from tests.fuzz.forms import written as cell_text
 from tests.seeds import for_seeds
 from tests.small_tables import small_table
-from tests.stream.streams import Halves, frame_of, run, schema_of
+from tests.stream.streams import Halves, frame_of, passed, run, schema_of
 
 SCHEMA = schema_of(["0.2"], k=3, values=4)
 WINDOW = 60
@@ -150,14 +150,6 @@ def checked(schema: Schema, given: Any, window: int, step: int, method: Any = "m
     outcomes = run(Engine(schema, window=window, step=step, method=method, seed=1), given)
     passed(schema, given, window, outcomes)
     return outcomes
-
-
-def passed(schema: Schema, given: Any, window: int, outcomes: list[Outcome]) -> dict[str, int]:
-    checker = Checker(schema, window)
-    checker.take_in(given)
-    for outcome in outcomes:
-        checker.check(outcome)
-    return checker.finish()
 
 
 @for_seeds(40)

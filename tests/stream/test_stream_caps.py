@@ -12,10 +12,10 @@ import pytest
 
 from tclose.errors import SchemaError, VerificationError
 from tclose.schema.schema import Schema
-from tclose.stream import Checker, Engine, Outcome
+from tclose.stream import Engine, Outcome
 from tests.oracles import belief
 from tests.seeds import for_seeds
-from tests.stream.streams import TEMPERS, released, rows_of, run
+from tests.stream.streams import TEMPERS, passed, released, rows_of, run
 
 WINDOW, STEP = 40, 10
 
@@ -42,14 +42,6 @@ def reached(frame: pl.DataFrame, outcomes: list[Outcome]) -> tuple[Fraction, Fra
     return max(rises), max(betas)
 
 
-def check(asked: Schema, frame: pl.DataFrame, outcomes: list[Outcome]) -> dict[str, int]:
-    checker = Checker(asked, WINDOW)
-    checker.take_in(frame)
-    for outcome in outcomes:
-        checker.check(outcome)
-    return checker.finish()
-
-
 @for_seeds(24)
 def test_every_class_keeps_the_caps_of_its_window(seed: int) -> None:
     frame = stream(seed, TEMPERS[seed % len(TEMPERS)])
@@ -66,7 +58,7 @@ def test_every_class_keeps_the_caps_of_its_window(seed: int) -> None:
     rise, beta = reached(frame, outcomes)
     assert rise <= Fraction(str(caps.get("rise", 1)))
     assert "beta" not in caps or beta <= Fraction(str(caps["beta"]))
-    counts = check(asked, frame, outcomes)
+    counts = passed(asked, frame, WINDOW, outcomes)
     assert counts["released"] + counts["withheld"] == len(frame)
 
 
@@ -90,7 +82,7 @@ def broken(loose: Schema, frame: pl.DataFrame, outcomes: list[Outcome], **caps: 
         replace(outcome, released=tuple(_asking(each, required) for each in outcome.released)) for outcome in outcomes
     ]
     try:
-        check(asked, frame, changed)
+        passed(asked, frame, WINDOW, changed)
     except VerificationError as error:
         if "than rise allows" in str(error) or "than beta allows" in str(error):
             return True
@@ -108,7 +100,7 @@ def test_all_three_cases_are_met() -> None:
     for seed in range(8):
         frame = stream(seed, "plateaus", 300)
         engine = Engine(schema(rise=0.2), window=WINDOW, step=STEP, method="mondrian", seed=seed)
-        check(schema(rise=0.2), frame, run(engine, frame))
+        passed(schema(rise=0.2), frame, WINDOW, run(engine, frame))
         for name, count in engine.counts.items():
             met[name] = met.get(name, 0) + count
     assert min(met["case_1"], met["case_2"], met["case_3"], met["withheld"], met["released"]) > 0
@@ -124,7 +116,7 @@ def test_certificates_say_what_was_asked() -> None:
     assert engine.certificate()["required"]["rise"] == told["required"]["rise"]
     for other in (schema(rise=0.2, beta=1, enhanced=True), schema(rise=0.3, beta=1), schema(rise=0.3)):
         with pytest.raises(VerificationError, match=r"does not say what was asked|allows"):
-            check(other, frame, outcomes)
+            passed(other, frame, WINDOW, outcomes)
 
 
 def test_what_only_a_table_can_keep_is_refused() -> None:

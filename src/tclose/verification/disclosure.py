@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tclose.schema.belief_caps import BeliefCaps
 from tclose.verification.belief_rises import CountedShares, RiseSearch, distinct_rows
+from tclose.verification.measure_release import exact_and_float
 from tclose.verification.released_classes import ClassCounts
 
 NEAR = 2.0**-44  # quotients of counts that differ by less are compared as fractions
@@ -51,17 +52,13 @@ class Disclosure:
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it: what is rational exactly and as a float."""
-        enhanced = None if self.enhanced_beta is None else _exact_and_float(self.enhanced_beta)
+        enhanced = None if self.enhanced_beta is None else exact_and_float(self.enhanced_beta)
         return {
-            **{name: _exact_and_float(getattr(self, name)) for name in ("alpha", "rise", "beta")},
+            **{name: exact_and_float(getattr(self, name)) for name in ("alpha", "rise", "beta")},
             "enhanced_beta": enhanced,
             "delta": self.delta,
             "log_ratio": {"of": str(self.ratio), "value": self.log_ratio},
         }
-
-
-def _exact_and_float(value: Fraction) -> dict[str, Any]:
-    return {"exact": str(value), "value": float(value)}
 
 
 def disclosure(reference: NDArray[np.int64], blocks: Iterable[ClassCounts]) -> Disclosure:

@@ -9,7 +9,6 @@ import io
 import json
 import sqlite3
 import sys
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,6 @@ import pyreadstat
 import pytest
 from openpyxl import Workbook
 
-from tclose.cli.main import main
 from tclose.table.formats import tried_files
 from tests.table.formats.written_files import WRITERS, all_types, write_jsonl, write_sqlite, write_xlsx
 
@@ -238,23 +236,6 @@ def untried(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """Read files without a trial in another process, which takes most of the time, but for damaged ones."""
     if "damaged" not in request.node.name:
         monkeypatch.setattr(tried_files, "_survives", lambda *arguments: True)
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command: how it ended, and what it said on stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "500")
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main sets its own
-
-    def command(*arguments: object) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["tclose", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            main()
-        return int(end.value.code or 0), capsys.readouterr().err
-
-    return command
 
 
 def released(
