@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-MOST = 6
+MOST = 4
 """So many cases of a test run every day, unless it says otherwise by `@pytest.mark.everyday(n)`."""
 
 

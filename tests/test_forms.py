@@ -96,6 +96,63 @@ def test_every_form_gives_the_same(name: str, role: str, tmp_path: Path) -> None
         assert told(make(frame, tmp_path), schema) == expected, form
 
 
+LENGTHS = [
+    dt.timedelta(hours=-(10**6), microseconds=1),
+    dt.timedelta(microseconds=-1),
+    dt.timedelta(0),
+    dt.timedelta(hours=1, minutes=30),
+    dt.timedelta(days=2),
+    dt.timedelta(hours=10**6, microseconds=-1),
+]
+LENGTH_TEXTS = ["-999999:59:59.999999", "-00:00:00.000001", "00:00:00", "01:30:00", "48:00:00", "999999:59:59.999999"]
+
+
+@pytest.mark.filterwarnings("ignore::tclose.errors.HighLossWarning")
+@pytest.mark.filterwarnings("ignore::tclose.errors.FormulaWarning")
+@pytest.mark.parametrize("role", ["quasi", "equal", "ordered", "keep"])
+@pytest.mark.parametrize("unit", ["us", "ns", "ms"])
+def test_durations_are_the_same_in_every_form(role: str, unit: Any, tmp_path: Path) -> None:
+    """At their ends, negative ones too; a text file has them as hours, minutes and seconds."""
+    known = slice(2, 5) if unit == "ms" else slice(None)
+    length = pl.Series("value", LENGTHS[known] * 2, dtype=pl.Duration("us")).cast(pl.Duration(unit)).sort()
+    written = [text for text in LENGTH_TEXTS[known] for _ in "ab"]
+    ages = [row // 2 for row in range(len(written))]  # a kept value singles nobody out
+    frame = pl.DataFrame([length, pl.Series("age", ages), pl.Series("ill", ["a", "b"] * (len(ages) // 2))])
+    texts = frame.with_columns(pl.Series("value", written))
+    schema: dict[str, Any] = {
+        "k": 2,
+        "quasi": {"age": {"kind": "numeric"}},
+        "sensitive": {"ill": {"distance": "equal", "t": 1}},
+    }
+    if role == "quasi":
+        schema["quasi"]["value"] = {"kind": "categorical"}
+    elif role == "keep":
+        schema["keep"] = ["value"]
+    else:
+        schema["sensitive"]["value"] = {"distance": role, "t": "0.9"}
+    expected = told(texts, schema)
+    assert not isinstance(expected, str)
+    for form, make in FORMS.items():
+        assert told(make(texts if "csv" in form else frame, tmp_path), schema) == expected, form
+    for name in ("out.csv", "out.parquet", "out.jsonl", "out.arrow"):
+        release = tclose.anonymize(frame, schema, method="mondrian", seed=1, allow_single_class=True)
+        release.write(tmp_path / name, keep_order=True)
+        assert tclose.verify(tmp_path / name, schema, original=frame).problems == ()
+        assert tclose.verify(tmp_path / name, schema, original=texts).problems == ()
+    if role != "quasi":
+        assert pl.read_csv(tmp_path / "out.csv")["value"].to_list() == written
+        assert pl.read_parquet(tmp_path / "out.parquet").schema["value"] == pl.Duration(unit)
+
+
+def test_a_duration_is_no_number() -> None:
+    frame = pl.DataFrame({"stay": [dt.timedelta(days=1)] * 4, "ill": list("aabb")})
+    for kind in ("numeric", "date"):
+        with pytest.raises(tclose.TableError, match=r"Column 'stay' is of type Duration, not .* Change its kind"):
+            tclose.anonymize(
+                frame, {"k": 2, "quasi": {"stay": {"kind": kind}}, "sensitive": {"ill": {"distance": "equal", "t": 1}}}
+            )
+
+
 def ordered_by(column: str, t: str) -> dict[str, Any]:
     return {"k": 2, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {column: {"distance": "ordered", "t": t}}}
 

@@ -362,10 +362,12 @@ TYPES = [
          CATEGORICAL, options=ALONE),
     Case("time-as-date", BAD, frame(age=pl.Series([time_of_day(7, row) for row in range(12)])), quasi(kind="date"),
          says=("'age'", "Time")),
-    Case("duration-sensitive", BAD, frame(disease=pl.Series([timedelta(days=1), timedelta(hours=3)] * 6)),
-         says=("'disease'", "Duration")),
-    Case("duration-quasi", BAD, frame(age=pl.Series([timedelta(days=1 + row) for row in range(12)])), CATEGORICAL,
-         says=("'age'", "Duration")),
+    Case("duration-sensitive", DONE, frame(disease=pl.Series([timedelta(days=1), timedelta(hours=3)] * 6)),
+         same=()),
+    Case("duration-quasi", DONE, frame(age=pl.Series([timedelta(days=1 + row) for row in range(12)])), CATEGORICAL,
+         options=ALONE),
+    Case("duration-too-long", BAD, frame(disease=pl.Series([timedelta(days=10**6), timedelta(hours=3)] * 6)),
+         says=("'disease'", "hours")),
     Case("duration-as-numbers", BAD, frame(age=pl.Series([timedelta(days=1)] * 12)), says=("'age'", "Duration")),
     Case("datetime-with-zone-equal", DONE,
          frame(disease=pl.Series([datetime(2021, 3, 1, 7), datetime(2021, 3, 2)] * 6).dt.replace_time_zone("UTC"))),
@@ -1038,6 +1040,7 @@ PROCESSES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @parametrize(PROCESSES, 4)
 def test_a_process_of_its_own_ends_the_same_way(case: Case, tmp_path: Path) -> None:
     data, schema = case.put(tmp_path)

@@ -134,6 +134,7 @@ def test_a_frame_of_such_names_is_refused_or_released_the_same_way() -> None:
     assert is_seen(str(caught.value))
 
 
+@pytest.mark.slow
 def test_rejected_rows_of_a_stream_on_the_terminal(tmp_path: Path) -> None:
     name = NASTY["bidi"] + NASTY["c1"]
     rows = [{name: "none", "disease": "flu"}, *({name: row, "disease": "flu"} for row in range(8))]

@@ -67,6 +67,7 @@ def test_a_run_measures_what_a_release_has() -> None:
             assert (found["rows"], found["classes"]) == (ROWS, release.measured.classes)
 
 
+@pytest.mark.slow
 def test_a_figure_is_drawn_from_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rebuild, "nist_is_there", lambda: False)
     monkeypatch.setattr(rebuild, "METHODS", {name: m for name, m in METHODS.items() if name != "tight fast"})

@@ -65,6 +65,7 @@ def test_what_must_not_be_is_noted(act: Any, finding: str | None, tmp_path: Path
     assert made.counts["inputs"] == 1
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_noted(tmp_path: Path) -> None:
     with harness(tmp_path, linger) as made:
         made.counts["inputs"] = 30  # long after the first ones, for which things are compiled

@@ -5,6 +5,7 @@ import pytest
 from benchmarks.campaigns.writers import writers
 
 
+@pytest.mark.slow
 def test_four_writers_leave_a_matching_pair_and_no_other_error_than_that_one_writes() -> None:
     found = writers(rounds=20, seed=3)
     counts = found["counts"]

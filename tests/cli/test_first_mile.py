@@ -133,8 +133,11 @@ KINDS: dict[str, Kind] = {
     "durations": Kind(
         with_more(stay=lambda rng: [timedelta(days=int(days)) for days in rng.integers(0, 9, N)]),
         ("--quasi", "age,stay", "--sensitive", "ill", *DROP),
-        "Column 'stay' cannot be quasi",
-        ("--quasi", "age", "--sensitive", "ill", *DROP),
+        parquet=True,
+    ),
+    "sensitive durations": Kind(
+        with_more(stay=lambda rng: [timedelta(hours=int(hours)) for hours in rng.integers(0, 9, N)]),
+        ("--quasi", "age", "--sensitive", "stay", *DROP),
         parquet=True,
     ),
     "infinite numbers": Kind(

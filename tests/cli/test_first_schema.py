@@ -379,6 +379,7 @@ def test_names_with_commas_and_stars(run: Run, tmp_path: Path) -> None:
     assert found["zXp"] == "identifier"
 
 
+@pytest.mark.slow
 def test_three_hundred_columns_are_a_few_lines(run: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     labs = {f"lab_{number:03}": rng.normal(size=60).round(2) for number in range(300)}
@@ -432,13 +433,13 @@ def test_units_are_found_and_said(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_type_that_cannot_be_released_is_refused_with_a_way_on(run: Run, tmp_path: Path) -> None:
-    people(60).with_columns(stay=pl.duration(days=pl.int_range(60) % 5)).write_parquet(tmp_path / "stays.parquet")
-    code, out, _ = run("stays.parquet", "--quasi", "age", "--sensitive", "ill", "--rest", "drop")
+    people(60).with_columns(scan=pl.lit(b"\x00")).write_parquet(tmp_path / "scans.parquet")
+    code, out, _ = run("scans.parquet", "--quasi", "age", "--sensitive", "ill", "--rest", "drop")
     assert code == 0
-    assert "stay: values of type Duration are not released" in out
-    code, _, err = run("stays.parquet", "--quasi", "age,stay", "--sensitive", "ill", "--rest", "drop")
+    assert "scan: values of type Binary are not released" in out
+    code, _, err = run("scans.parquet", "--quasi", "age,scan", "--sensitive", "ill", "--rest", "drop")
     assert code == 3
-    assert "Column 'stay' cannot be quasi" in err
+    assert "Column 'scan' cannot be quasi" in err
 
 
 def test_what_may_be_meant_otherwise_is_said(run: Run, tmp_path: Path) -> None:

@@ -434,6 +434,7 @@ def test_methods(run: Run) -> None:
     assert "mondrian" in run("methods").out
 
 
+@pytest.mark.slow
 def test_demo(folder: Path, run: Run) -> None:
     result = run("demo", "--rows", "2000", "--folder", "shown")
     assert result.code == 0

@@ -119,6 +119,7 @@ def stay_in_compiled_code(folder: Path) -> None:
     module.write_frame = writing
 
 
+@pytest.mark.slow
 def test_it_ends_while_compiled_code_runs(arguments: list[str], tmp_path: Path) -> None:
     before = files(tmp_path / "out")
     process = started(arguments, stay_in_compiled_code)
@@ -143,6 +144,7 @@ def ignore_hangups(folder: Path) -> None:
     module.write_frame = writing
 
 
+@pytest.mark.slow
 def test_a_signal_that_is_ignored_stays_so(arguments: list[str], tmp_path: Path) -> None:
     """As `nohup` has it."""
     process = started(arguments, ignore_hangups)

@@ -116,6 +116,7 @@ def agrees(exact: Fraction, p: Sequence[int], q: Sequence[int], ground: Ground) 
     assert float(exact) == pytest.approx(transport(p, q, ground), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_ordered_is_the_transport_cost() -> None:
     random = Random(1)
     for _ in CASES:
@@ -126,6 +127,7 @@ def test_ordered_is_the_transport_cost() -> None:
         assert check_plan(greedy_moves(p, q), p, q, ground) == exact
 
 
+@pytest.mark.slow
 def test_equal_is_the_transport_cost() -> None:
     random = Random(2)
     for _ in CASES:
@@ -136,6 +138,7 @@ def test_equal_is_the_transport_cost() -> None:
         assert check_plan(greedy_moves(p, q), p, q, ground) == exact
 
 
+@pytest.mark.slow
 def test_numeric_is_the_transport_cost() -> None:
     random = Random(3)
     for _ in CASES:
@@ -145,6 +148,7 @@ def test_numeric_is_the_transport_cost() -> None:
         agrees(emd_numeric(p, q, values), p, q, ground_numeric(values))
 
 
+@pytest.mark.slow
 def test_hierarchical_is_the_transport_cost() -> None:
     random = Random(4)
     for _ in CASES:

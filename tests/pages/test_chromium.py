@@ -48,6 +48,7 @@ def brightness(colour: str) -> float:
     return 0.3 * red + 0.59 * green + 0.11 * blue
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", samples.pages().keys())
 @pytest.mark.everyday(4)
 def test_a_page_opens_offline_and_draws(name: str, browser: Browser, tmp_path: Path) -> None:
@@ -95,6 +96,7 @@ def test_a_page_is_legible_in_light_and_in_dark(name: str, browser: Browser, tmp
     browser.colours("light")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["comparison", "suggestion", "report"])
 def test_a_page_is_legible_on_a_telephone(name: str, browser: Browser, tmp_path: Path) -> None:
     """Charts keep their size and can be shifted; the page itself is as wide as the screen."""

@@ -50,6 +50,7 @@ def fills(drawing: str) -> set[str]:
     return {"#" + "".join(f"{round(255 * float(part)):02x}" for part in colour) for colour in found}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_in(9, samples.pages()))
 def test_every_page_can_be_pdf(name: str) -> None:
     pdf = to_pdf(samples.pages()[name])

@@ -439,6 +439,7 @@ def test_a_full_disk_leaves_what_was_there(
     assert files(target.parent) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "suffix"),
     [
@@ -455,6 +456,7 @@ def test_a_full_disk_is_told_as_one(rows: int, suffix: str, arguments: list[str]
     assert files(target.parent) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs a mount of its own")
 def test_a_full_file_system_leaves_nothing(arguments: list[str], target: Path) -> None:
     private = ["unshare", "--mount", "sh", "-c"]

@@ -91,7 +91,7 @@ def test_moments_with_seconds_in_their_offset_are_written_exactly(role: str, tmp
 def test_a_file_that_says_another_moment_is_not_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     moments = pl.Series([datetime(1890, 1, 1, 12, 0, 20, tzinfo=UTC)] * 6).dt.convert_time_zone("Europe/Berlin")
     table = pl.DataFrame({"q": list("aaabbb"), "s": moments})
-    monkeypatch.setattr("tclose.release.writing._in_utc", lambda frame: frame)
+    monkeypatch.setattr("tclose.release.writing._for_csv", lambda frame: frame)
     with pytest.raises(tclose.errors.VerificationError, match="does not hold what was to be released"):
         tclose.anonymize(table, SCHEMA).write(tmp_path / "out.csv")
     assert not list(tmp_path.iterdir())
@@ -107,12 +107,12 @@ def test_times_of_day_are_the_same_in_csv(role: str, tmp_path: Path) -> None:
     assert "01:00:00.0005" in (tmp_path / "out.csv").read_text()
 
 
-@pytest.mark.parametrize("value", [timedelta(1), b"\xff"])
+@pytest.mark.parametrize("value", [timedelta(hours=10**6), b"\xff"])
 @pytest.mark.parametrize("role", ["q", "s", "kept"])
 def test_what_no_file_holds_is_refused_before_the_method_runs(role: str, value: object) -> None:
     table = pl.DataFrame({"q": list("aaabbb"), "s": list("xyxyxy"), "kept": list("mmmnnn")} | {role: [value] * 6})
-    with pytest.raises(tclose.errors.TableError, match=f"Column '{role}' is of type .* Cast it to"):
+    with pytest.raises(tclose.errors.TableError, match=f"Column '{role}' .* Cast it to"):
         tclose.anonymize(table, SCHEMA | {"keep": ["kept"]})
-    if role != "kept":
+    if role != "kept" and isinstance(value, bytes):
         with pytest.raises(tclose.errors.TableError, match=f"Column '{role}' is of type .* Cast it to"):
             tclose.assess(table, SCHEMA | {"keep": ["kept"]})

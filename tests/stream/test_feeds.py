@@ -518,6 +518,7 @@ class TestWritten:
 
 
 class TestCommand:
+    @pytest.mark.slow
     def test_standard_input_and_output(self, tmp_path: Path, given: list[bytes], reference: dict[str, bytes]) -> None:
         """As a user would, with a checkpoint: it is told that output is at least once; a replay adds nothing."""
         command = [*TCLOSE, "stream", *schema_file(tmp_path), *SIZES, "--checkpoint", str(tmp_path / "state")]
@@ -550,6 +551,7 @@ class TestCommand:
         subprocess.run([*command, "--continues"], input=pieces[1], capture_output=True, check=True)
         assert (tmp_path / "out.jsonl").read_bytes() == reference["output out.jsonl"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
     @pytest.mark.everyday(1)
     def test_a_signal_stops_with_a_checkpoint(

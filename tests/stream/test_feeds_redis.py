@@ -122,6 +122,7 @@ def at_points(broker: Broker, client: Any, given: list[bytes], reference: dict[s
         settled(client, reference)
 
 
+@pytest.mark.slow
 @of_the_dead
 def test_killed_at_some_points(
     broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
@@ -137,6 +138,7 @@ def test_killed_at_every_point(
     at_points(broker, client, given, reference, 1)
 
 
+@pytest.mark.slow
 @of_the_dead
 def test_another_consumer_takes_over_what_was_delivered(
     broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
@@ -264,6 +266,7 @@ def test_bursts_and_trickles(broker: Broker, client: Any, given: list[bytes], re
     settled(client, reference)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.everyday(1)
 def test_a_slow_consumer(

@@ -146,6 +146,7 @@ class TestOthersRows:
         path.write_bytes(data)
         go(tmp_path, ending=PAUSE)
 
+    @pytest.mark.slow
     def test_a_torn_write_is_completed(
         self, tmp_path: Path, given: list[bytes], reference: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -231,6 +232,7 @@ class TestTwoStreams:
             run(two, schema(), settings())
         one.close()
 
+    @pytest.mark.slow
     def test_processes_at_the_same_time(self, tmp_path: Path, given: list[bytes]) -> None:
         put_in(tmp_path, given)
         schema().save(tmp_path / "schema.toml")

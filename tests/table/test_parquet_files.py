@@ -26,6 +26,7 @@ def put(path: Path, content: bytes) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DAMAGED)
 def test_the_command_ends_with_a_sentence(name: str, tmp_path: Path) -> None:
     """In a process of its own: before, one of them died, and the other printed a traceback."""

@@ -116,7 +116,9 @@ def _stored_column(column: pl.Series) -> pl.Series:
         return small if small.null_count() == column.null_count() else column.cast(pl.String)
     if column.dtype.is_float() and column.dtype != pl.Float64:
         return column.cast(pl.String).cast(pl.Float64)  # the shortest decimal, and not the nearest binary fraction
-    if isinstance(column.dtype, pl.Datetime) and column.dtype.time_unit == "ns":
+    if isinstance(column.dtype, pl.Duration) or (
+        isinstance(column.dtype, pl.Datetime) and column.dtype.time_unit == "ns"
+    ):
         return texts(column)
     return column
 

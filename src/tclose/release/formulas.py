@@ -22,6 +22,7 @@ from tclose.schema.guarding import read_small
 from tclose.schema.schema import Schema
 from tclose.table.column_names import check_names, listed
 from tclose.table.formats.file_formats import is_delimited
+from tclose.table.reading import texts as value_texts
 from tclose.table.source import Source, read
 from tclose.table.table_location import file_of, text_file_of
 from tclose.table.text_layout import reading_of_release
@@ -124,6 +125,8 @@ def _as_written(column: pl.Series, decimal: str = ".") -> pl.Series:
     """A column as the text that CSV has of it, if some of that would be a formula; else as it is."""
     if not _may_be_formula(column):
         return column
+    if isinstance(column.dtype, pl.Duration):
+        return value_texts(column)
     options: dict[str, Any] = {"separator": ";", "quote_style": "never", "decimal_comma": decimal == ","}
     written = column.to_frame().write_csv(include_header=False, **options).split("\n")[: len(column)]
     texts = pl.Series(column.name, [text or None for text in written], dtype=pl.String)
@@ -134,6 +137,8 @@ def _may_be_formula(column: pl.Series) -> bool:
     """Whether the text of a column that is none may be: of infinite numbers, and of years with a sign."""
     if column.dtype.is_float():
         return bool(column.is_infinite().any())
+    if isinstance(column.dtype, pl.Duration):
+        return bool((column.to_physical() < 0).any())
     if column.dtype in (pl.Date, pl.Datetime):
         return not column.dt.year().is_between(0, 9999).all()
     return False

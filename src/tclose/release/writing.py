@@ -66,10 +66,16 @@ def _is_reformed(column: pl.Series, form: NumberForm) -> bool:
     return not column.dtype.is_integer() or bool(form.thousands)
 
 
-def _in_utc(frame: pl.DataFrame) -> pl.DataFrame:
-    """Timestamps with a zone in UTC: an offset is written in minutes, and those of old have seconds."""
-    zoned = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime) and kind.time_zone]
-    return frame.with_columns(frame[name].dt.convert_time_zone("UTC") for name in zoned)
+def _for_csv(frame: pl.DataFrame) -> pl.DataFrame:
+    """What CSV has no type for: durations as text, and timestamps with a zone in UTC.
+
+    An offset is written in minutes, and those of old have seconds.
+    """
+    kinds = frame.schema.items()
+    zoned = [name for name, kind in kinds if isinstance(kind, pl.Datetime) and kind.time_zone]
+    lengths = [name for name, kind in kinds if isinstance(kind, pl.Duration)]
+    in_utc = frame.with_columns(frame[name].dt.convert_time_zone("UTC") for name in zoned)
+    return in_utc.with_columns(texts(frame[name]) for name in lengths)
 
 
 def _in_pieces(frame: pl.DataFrame) -> pl.LazyFrame:
@@ -87,7 +93,7 @@ def _write_text(frame: pl.DataFrame, target: Any, suffix: str, schema: Schema, c
     """Write what is text: with delimiters, or as JSON."""
     if is_delimited(suffix):
         options = _csv_options(frame, suffix, schema) | ({} if compression is None else {"compression": compression})
-        _in_pieces(_in_utc(frame)).sink_csv(target, check_extension=False, **options)
+        _in_pieces(_for_csv(frame)).sink_csv(target, check_extension=False, **options)
     else:
         _in_pieces(_for_json(frame)).sink_ndjson(target)
 

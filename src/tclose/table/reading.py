@@ -25,6 +25,8 @@ from tclose.table.source import Source
 from tclose.table.times import iso_texts, rank_times
 
 MOST_DIGITS = 15  # what every float holds
+TICKS = {"ms": 10**3, "us": 10**6, "ns": 10**9}  # in a second
+LONGEST = 10**6  # hours of a duration, all nanoseconds of which 64 bits count
 TIMESTAMP = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s?(Z|z|[+-]\d\d(:?\d\d)?)?$"  # ISO 8601
 
 
@@ -213,7 +215,7 @@ def code(column: pl.Series, missing_values: tuple[str, ...], numeric: bool, deci
 
 
 def texts(values: pl.Series) -> pl.Series:
-    """Values as text: numbers without trailing zeros, dates and times as ISO 8601 has them."""
+    """Values as text: numbers without trailing zeros, dates and times as ISO 8601 has them, durations as 36:05:00."""
     if values.dtype == pl.String:
         return values
     if values.dtype.is_float():
@@ -224,6 +226,8 @@ def texts(values: pl.Series) -> pl.Series:
         return _moment_texts(values)
     if values.dtype == pl.Time:  # a cast would leave out the fraction
         return _without_zeros(values.dt.to_string("%H:%M:%S%.f"))
+    if isinstance(values.dtype, pl.Duration):
+        return _length_texts(values, TICKS[values.dtype.time_unit])
     problem = f"Column '{values.name}' is of type {type_name(values)}, which has no categories"
     return guarded(problem, lambda: values.cast(pl.String))
 
@@ -234,6 +238,19 @@ def _moment_texts(values: pl.Series) -> pl.Series:
     plain_times = values.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if zone else values
     written = _without_zeros(plain_times.dt.to_string("%Y-%m-%dT%H:%M:%S%.f"))
     return written + "+00:00" if zone else written
+
+
+def _length_texts(values: pl.Series, ticks: int) -> pl.Series:
+    """Durations as hours, minutes and seconds, with a sign where they are negative: the same in every unit."""
+    length = values.to_physical().abs().alias("length")
+    whole = pl.col("length") // ticks
+    hours, minutes, seconds = (
+        part.cast(pl.String).str.zfill(2) for part in (whole // 3600, whole // 60 % 60, whole % 60)
+    )
+    fraction = (pl.col("length") % ticks).cast(pl.String).str.zfill(len(str(ticks)) - 1)
+    sign = pl.when(pl.lit(values.to_physical()) < 0).then(pl.lit("-")).otherwise(pl.lit(""))
+    written = length.to_frame().select(sign + hours + ":" + minutes + ":" + seconds + "." + fraction).to_series()
+    return _without_zeros(written.alias(values.name))
 
 
 def _without_zeros(written: pl.Series) -> pl.Series:
@@ -262,15 +279,23 @@ def check_type(column: pl.Series) -> None:
     Raises
     ------
     TableError
-        It holds lists, records, bytes, objects or durations.
+        It holds lists, records, bytes or objects, or durations of a million hours.
     """
     if not is_flat(column):
         fix = "Flatten it first" if column.dtype.is_nested() else "Cast it to text first"
         raise TableError(f"Column '{column.name}' is of type {type_name(column)}, which has no categories. {fix}.")
-    if isinstance(column.dtype, pl.Duration):
+    if isinstance(column.dtype, pl.Duration) and _is_too_long(column, TICKS[column.dtype.time_unit]):
         raise TableError(
-            f"Column '{column.name}' is of type Duration, which text files do not have. Cast it to a number or to text."
+            f"Column '{column.name}' has durations of {LONGEST:,} hours or more, which are not read. "
+            f"Cast it to a number, such as that of its days."
         )
+
+
+def _is_too_long(column: pl.Series, ticks: int) -> bool:
+    """Whether some duration has more hours than its text may have."""
+    lengths = column.to_physical()
+    most = LONGEST * 3600 * ticks
+    return bool(((lengths <= -most) | (lengths >= most)).any())
 
 
 def is_flat(column: pl.Series) -> bool:

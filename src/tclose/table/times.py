@@ -6,7 +6,7 @@ import polars as pl
 
 from tclose.schema.written_forms import LATEST_SHORT, MONTHS, DateForm
 
-CLOCK = r"^([0-9]{1,4}):([0-5][0-9])(?::([0-5][0-9])(?:[.,]([0-9]{1,9}))?)?$"
+CLOCK = r"^(-?)([0-9]{1,6}):([0-5][0-9])(?::([0-5][0-9])(?:[.,]([0-9]{1,9}))?)?$"
 FORMS = ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S%:z", "%Y-%m-%d %H:%M:%S%:z")
 
 
@@ -24,7 +24,7 @@ def rank_times(values: pl.Series) -> pl.Series | None:
     """
     if values.dtype == pl.String:
         return _rank_texts(values) if _begins_as_a_day(values) else _rank_clocks(values)
-    if not (values.dtype in (pl.Date, pl.Time) or isinstance(values.dtype, pl.Datetime)):
+    if not (values.dtype in (pl.Date, pl.Time) or isinstance(values.dtype, pl.Datetime | pl.Duration)):
         return None
     return values.rank("dense")
 
@@ -35,14 +35,15 @@ def _begins_as_a_day(values: pl.Series) -> bool:
 
 
 def _rank_clocks(values: pl.Series) -> pl.Series | None:
-    """Ranks of texts such as 08:30 or 08:30:15.5, if all have as many parts; hours may be those of a duration."""
+    """Ranks of texts such as 08:30 or 08:30:15.5, if all have as many parts; a duration may have a sign."""
     known = values.drop_nulls()
     if not len(known) or not known.str.contains(CLOCK).all() or known.str.count_matches(":").n_unique() > 1:
         return None
     parts = values.str.extract_groups(CLOCK).struct.unnest()
-    hours, minutes, seconds = (parts.to_series(place).cast(pl.Int64) for place in range(3))
-    fraction = parts.to_series(3).fill_null("").str.pad_end(9, "0").cast(pl.Int64)
-    return (((hours * 60 + minutes) * 60 + seconds.fill_null(0)) * 10**9 + fraction).rank("dense")
+    hours, minutes, seconds = (parts.to_series(place).cast(pl.Int64) for place in range(1, 4))
+    fraction = parts.to_series(4).fill_null("").str.pad_end(9, "0").cast(pl.Int64)
+    length = ((hours * 60 + minutes) * 60 + seconds.fill_null(0)) * 10**9 + fraction
+    return length.zip_with(parts.to_series(0) == "", -length).rank("dense")
 
 
 def iso_texts(values: pl.Series, form: DateForm) -> pl.Series | None:

@@ -191,9 +191,8 @@ def _gone(source: Source, schema: Schema, name: str) -> NDArray[np.bool_]:
     columns: list[Quasi | Sensitive] = [*schema.quasi, *schema.sensitive]
     column = next(each for each in columns if each.column == name)
     given = source.column(name)
-    if given.dtype in (pl.Duration, pl.Binary):  # which no release holds
-        kind = given.dtype.base_type().__name__
-        raise TableError(f"Column '{name}' is of type {kind}, which is not measured. Cast it to a number or to text.")
+    if given.dtype == pl.Binary:  # which no release holds
+        raise TableError(f"Column '{name}' is of type Binary, which is not measured. Cast it to a number or to text.")
     found = factorize(given)
     spellings = schema.missing_values
     if isinstance(column, Quasi):

@@ -17,7 +17,7 @@ DAY = re.compile(r"([+-]\d{5,9}|-?\d{4})-(\d\d?)-(\d\d?)", re.ASCII)
 MOMENT = re.compile(
     DAY.pattern + r"[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,30}))?)?\s?(Z|z|[+-]\d\d(?::?\d\d(?::?\d\d)?)?)?", re.ASCII
 )
-CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?", re.ASCII)
+CLOCK = re.compile(r"(-?)(\d{1,6}):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?", re.ASCII)
 EPOCH = date(1970, 1, 1).toordinal()
 UNIT_PLACES = {"ms": 3, "us": 6, "ns": 9}
 SECONDS_A_DAY = 86_400
@@ -164,17 +164,22 @@ def clocks_of(values: pl.Series) -> Scaled | None:
     """
     if values.dtype == pl.Time:
         return Scaled(values.to_physical().to_numpy().astype(np.int64), 9)
+    if isinstance(values.dtype, pl.Duration):
+        return Scaled(values.to_physical().to_numpy().astype(np.int64), UNIT_PLACES[values.dtype.time_unit])
     if values.dtype != pl.String or not len(values):
         return None
     found = [CLOCK.fullmatch(text) for text in values.to_list()]
     known = [match for match in found if match is not None]
-    if len(known) < len(found) or len({match[3] is None for match in known}) > 1:
+    if len(known) < len(found) or len({match[4] is None for match in known}) > 1:
         return None
-    ticks = [
-        (int(match[1]) * 3600 + int(match[2]) * 60 + int(match[3] or 0)) * 10**9 + int((match[4] or "").ljust(9, "0"))
-        for match in known
-    ]
-    return Scaled(as_integers(ticks), 9)
+    return Scaled(as_integers([_length(match) for match in known]), 9)
+
+
+def _length(match: re.Match[str]) -> int:
+    """Nanoseconds of hours, minutes, seconds and a fraction, before midnight or less than nothing if signed."""
+    seconds = int(match[2]) * 3600 + int(match[3]) * 60 + int(match[4] or 0)
+    length = seconds * 10**9 + int((match[5] or "").ljust(9, "0"))
+    return -length if match[1] else length
 
 
 def _moments_of(texts: Sequence[str]) -> Scaled | None:

@@ -32,6 +32,10 @@ def names_of(values: pl.Series) -> list[str]:
         return [_moment_name(ticks, UNIT_PLACES[kind.time_unit]) + mark for ticks in values.to_physical().to_list()]
     if kind == pl.Time:
         return [_clock_name(ticks) for ticks in values.to_physical().to_list()]
+    if isinstance(kind, pl.Duration):
+        finer = 10 ** (9 - UNIT_PLACES[kind.time_unit])
+        lengths = [ticks * finer for ticks in values.to_physical().to_list()]
+        return [_clock_name(length) if length >= 0 else "-" + _clock_name(-length) for length in lengths]
     if kind.is_numeric() or kind.is_decimal():
         numbers, finite = numbers_of(values)
         shown = [plain_text(int(number), numbers.places) for number in numbers.integers]
@@ -39,13 +43,11 @@ def names_of(values: pl.Series) -> list[str]:
             return shown
         spelled = values.cast(pl.String).to_list()
         return [name if known else str(text) for name, known, text in zip(shown, finite, spelled, strict=True)]
-    if isinstance(kind, pl.Duration):
-        return [f"{ticks} {kind.time_unit}" for ticks in values.to_physical().to_list()]
     return [str(value) for value in values.cast(pl.String).to_list()]
 
 
 def _clock_name(ticks: int) -> str:
-    """A time of day in nanoseconds, without trailing zeros; polars would leave out its fraction."""
+    """A time of day, or a duration, in nanoseconds, without trailing zeros; polars would leave out its fraction."""
     seconds, part = divmod(ticks, 10**9)
     fraction = f".{part:09}".rstrip("0").rstrip(".")
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"

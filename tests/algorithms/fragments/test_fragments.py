@@ -226,6 +226,7 @@ def test_a_better_start_comes_back(method: Any) -> None:
     check(table, requirement, run(method, table, requirement, start=Partition.of(bad.labels)))
 
 
+@pytest.mark.slow
 @EACH
 def test_the_same_seed_gives_the_same_classes(method: Any) -> None:
     table, requirement = some(method)
@@ -242,6 +243,7 @@ def schema_of(name: str, k: int = 5, **asked: Any) -> tuple[pl.DataFrame, Schema
     return frame, Schema.from_dict({"k": k, "missing": "drop", "quasi": kinds, "sensitive": sensitive})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bold", [True, False])
 @pytest.mark.parametrize("name", LABS)
 @pytest.mark.filterwarnings("ignore::tclose.HighLossWarning")

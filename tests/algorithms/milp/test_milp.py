@@ -417,6 +417,7 @@ def test_a_start_that_is_as_good_comes_back() -> None:
     assert again.facts == first.facts | {"mine": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoilt", ["fractions", "noise", "nothing"])
 @pytest.mark.everyday(1)
 def test_whatever_the_solver_answers_is_mended(spoilt: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,6 +140,7 @@ def test_a_start_that_is_as_good_comes_back() -> None:
     assert not np.array_equal(run(TwoDiversity(), table, requirement, Partition(PRINTED)).labels, PRINTED)
 
 
+@pytest.mark.slow
 def test_what_the_proof_rests_on_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without inequalities over odd sets shares are not always whole; then an integer program decides.
 

@@ -131,6 +131,7 @@ def test_the_same_certificate_as_from_a_frame(server: Server) -> None:
     assert found.certificate.as_dict() == expected.certificate.as_dict()
 
 
+@pytest.mark.slow
 def test_from_table_to_table_by_the_command_line(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

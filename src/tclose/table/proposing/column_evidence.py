@@ -164,7 +164,7 @@ class Evidence:
         """Whether its values are times of day, or durations in hours and minutes: they have an order."""
         if self.coded is None or self.form not in ("texts", "codes"):
             return False
-        if self.coded.values.dtype not in (pl.String, pl.Time):
+        if self.coded.values.dtype not in (pl.String, pl.Time, pl.Duration):
             return False
         return self.n_distinct > 2 and rank_times(self.coded.values) is not None
 
