@@ -26,8 +26,8 @@ from tests.hidden_pairs import pairs_of
 
 def test_some_pairs(tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
-    for seed in range(2):
-        pairs_of(seed, tmp_path, counts, written=int(seed % 4 == 0), certified=2)
+    for seed in (0, 3):
+        pairs_of(seed, tmp_path, counts, written=int(seed == 0), certified=2)
     assert counts["pairs"] > 3
     assert counts["files"] > 0
     assert counts["other types"] > 0
