@@ -180,6 +180,8 @@ def beyond(one: Cell, draw: random.Random) -> Cell:
         return one * draw.choice([0.5, 2.0]) if abs(one) < 1e6 else one
     if isinstance(one, date):
         return min(max(one, date(2, 1, 1)), date(9998, 1, 1)) + timedelta(days=draw.choice([-1, 1, 40, 300]))
+    if isinstance(one, timedelta):
+        return one + timedelta(hours=draw.choice([-1, 1, 100])) if abs(one) < timedelta(days=999) else one
     kept = one[: draw.choice([0, len(one) - 1, len(one) - 1])] if one else ""
     return kept + "".join(draw.choice(one + "07") for _ in range(len(one) - len(kept)))
 

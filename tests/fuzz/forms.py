@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 from collections.abc import Callable
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ import pyarrow.parquet as pq
 from tests.fuzz.cases import Case, Column
 from tests.fuzz.meaning import Cell, Rows, label
 from tests.fuzz.oracle import is_measured_quasi
+
+TIMES = {"timestamp": "datetime64[us]", "length": "timedelta64[us]"}
 
 
 def arrow(case: Case) -> pa.Table:
@@ -35,6 +37,8 @@ def _arrow_type(column: Column) -> pa.DataType:
         zones = {str(cell.tzinfo) for cell in column.cells if cell is not None}  # type: ignore[union-attr]
         return pa.timestamp("us", next(iter(zones), "UTC"))
     types = {"int": pa.int64(), "float": pa.float64(), "date": pa.date32(), "bool": pa.bool_(), "text": pa.string()}
+    if column.type == "length":
+        return pa.duration("us")
     return types.get(column.type, pa.timestamp("us"))
 
 
@@ -75,12 +79,12 @@ def _labelled(case: Case) -> set[str]:
 def _pandas_numpy(case: Case, _folder: Path) -> Any:
     if any(column.type in ("int", "bool") and None in column.cells for column in case.columns):
         return None
-    types = {"float": "float64", "int": "int64", "bool": "bool", "timestamp": "datetime64[us]"}
+    types = {"float": "float64", "int": "int64", "bool": "bool"} | TIMES
     return pd.DataFrame({c.name: _series(c, types.get(c.type, "object")) for c in case.columns})
 
 
 def _pandas_nullable(case: Case, _folder: Path) -> Any:
-    types = {"float": "Float64", "int": "Int64", "bool": "boolean", "text": "string", "timestamp": "datetime64[us]"}
+    types = {"float": "Float64", "int": "Int64", "bool": "boolean", "text": "string"} | TIMES
     return pd.DataFrame({c.name: _series(c, types.get(c.type, "object")) for c in case.columns})
 
 
@@ -128,6 +132,8 @@ def _narrow_type(column: Column) -> pa.DataType | None:
         return pa.dictionary(pa.int32(), pa.string())
     if column.type == "timestamp" and all(cell is None or not cell.microsecond for cell in column.cells):  # type: ignore[union-attr]
         return pa.timestamp("s")
+    if column.type == "length" and all(cell is None or not cell.microseconds for cell in column.cells):  # type: ignore[union-attr]
+        return pa.duration("s")
     if column.type == "int":
         given = [cell for cell in column.cells if isinstance(cell, int)]
         fitting = [bits for bits in (8, 16, 32) if all(-(2 ** (bits - 1)) <= cell < 2 ** (bits - 1) for cell in given)]
@@ -199,6 +205,8 @@ def _cell(cell: Any) -> Cell:
         return None
     if isinstance(cell, pd.Timestamp):
         return cell.to_pydatetime()  # type: ignore[no-any-return]
-    if hasattr(cell, "item") and not isinstance(cell, date):
+    if isinstance(cell, pd.Timedelta):
+        return cell.to_pytimedelta()  # type: ignore[no-any-return]
+    if hasattr(cell, "item") and not isinstance(cell, date | timedelta):
         return cell.item()  # type: ignore[no-any-return]
     return cell  # type: ignore[no-any-return]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
-Cell = None | bool | int | float | Decimal | str | date | datetime
+Cell = None | bool | int | float | Decimal | str | date | datetime | timedelta
 Rows = list[dict[str, Cell]]
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
@@ -36,7 +36,7 @@ def is_missing(cell: Cell, spellings: Sequence[str] = (), measured: bool = False
 
 def number(cell: Cell, decimal: str = ".") -> Fraction:
     """A text is the decimal it is written as, a float the shortest decimal that it prints as."""
-    if isinstance(cell, bool) or cell is None or cell != cell or isinstance(cell, date):
+    if isinstance(cell, bool) or cell is None or cell != cell or isinstance(cell, date | timedelta):
         raise NoMeaning("not a number")
     if isinstance(cell, int | Decimal):
         return Fraction(cell)
@@ -99,11 +99,24 @@ def instant(cell: Cell) -> tuple[bool, Fraction]:
     raise NoMeaning("not a date")
 
 
+def length(cell: Cell) -> Fraction:
+    """The seconds of a duration; a text has hours, minutes and perhaps seconds."""
+    if isinstance(cell, timedelta):
+        return Fraction(cell // timedelta(microseconds=1), 10**6)
+    if not isinstance(cell, str) or not re.fullmatch(r"-?\d+:[0-5]\d(:[0-5]\d(\.\d+)?)?", cell):
+        raise NoMeaning("not a duration")
+    parts = [*map(Fraction, cell.removeprefix("-").split(":")), Fraction(0)]
+    seconds = 3600 * parts[0] + 60 * parts[1] + parts[2]
+    return -seconds if cell.startswith("-") else seconds
+
+
 def ranks_of(cells: Sequence[Cell], decimal: str = ".") -> list[Fraction]:
-    """Numbers if all are, else dates and timestamps: what an ordered attribute without `order` is ranked by."""
+    """Numbers if all are, else durations or dates and times: what an ordered attribute without `order` is ranked by."""
     try:
         return [number(cell, decimal) for cell in cells]
     except NoMeaning:
+        if cells and (isinstance(cells[0], timedelta) or re.match(r"-?\d+:", str(cells[0]))):
+            return [length(cell) for cell in cells]
         instants = [instant(cell) for cell in cells]
     if len({zoned for zoned, _ in instants}) > 1:
         raise NoMeaning("some have a zone and some have none")
@@ -120,6 +133,12 @@ def label(cell: Cell) -> str:
         return plain(Decimal(repr(cell)) if isinstance(cell, float) else cell)
     if isinstance(cell, date):
         return cell.isoformat()
+    if isinstance(cell, timedelta):
+        seconds = abs(length(cell))
+        whole = int(seconds)
+        fraction = f"{int((seconds - whole) * 10**6):06}".rstrip("0")
+        sign, dot = "-" * (length(cell) < 0), "." * bool(fraction)
+        return f"{sign}{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}{dot}{fraction}"
     return str(cell)
 
 

@@ -88,6 +88,19 @@ def zoned(draw: random.Random) -> Pool:
     return [(start + timedelta(seconds=each)).astimezone(zone) for each in steps]
 
 
+def lengths(draw: random.Random) -> Pool:
+    """Durations: of hours, microseconds apart, negative, and as long as they may be."""
+    hours: Pool = [timedelta(minutes=each) for each in draw.sample(range(0, 6000, 15), 5)]
+    fine: Pool = [timedelta(microseconds=each) for each in draw.sample(range(-3, 3), 4)]
+    last = timedelta(hours=10**6, microseconds=-1)
+    return draw.choice([hours, hours, fine, [-last, last, timedelta(0), timedelta(days=1)]])
+
+
+def written_lengths(draw: random.Random) -> Pool:
+    """Durations as text: of hours and minutes."""
+    return [f"{each // 60}:{each % 60:02}" for each in draw.sample(range(0, 9000, 15), 5)]
+
+
 def booleans(_draw: random.Random) -> Pool:
     """Both."""
     return [True, False]
@@ -142,6 +155,9 @@ POOLS: dict[str, tuple[str, Callable[[random.Random], Pool]]] = {
     "text date": ("text", written_dates),
     "text timestamp": ("text", written_timestamps),
     "codes": ("text", codes),
+    "length": ("length", lengths),
+    "text length": ("text", written_lengths),
 }
 NUMBERS = ("int", "small", "float", "decimal", "text number")
+LENGTHS = ("length", "text length")
 TIMES = ("date", "timestamp", "zoned", "text date", "text timestamp")
