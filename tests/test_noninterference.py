@@ -35,7 +35,7 @@ def test_some_pairs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.campaign)])
 def test_many_pairs(part: int, tmp_path: Path) -> None:
     """In parts of 100 pairs; a tenth of changes is certified, a tenth of seeds written whole and reported on."""
     counts: Counter[str] = Counter()

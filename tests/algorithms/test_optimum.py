@@ -169,7 +169,7 @@ def test_the_oracle_and_the_package_judge_caps_alike(seed: int) -> None:
 
 
 @pytest.mark.slow
-@for_seeds(MANY, at_a_time=100, tested=300)
+@for_seeds(MANY, at_a_time=50, tested=150)
 def test_optimal_methods_and_trying_everything_agree_on_many(seed: int) -> None:
     """All of them on the same table, so that the slow oracle is asked once."""
     frame, schema = small_table(QUICK + seed)
@@ -194,7 +194,7 @@ def test_exact_and_milp_and_trying_everything_agree(seed: int) -> None:
 
 
 @pytest.mark.slow
-@for_seeds(MANY, at_a_time=100, tested=300)
+@for_seeds(MANY, at_a_time=50, tested=150)
 def test_exact_and_milp_and_trying_everything_agree_on_many(seed: int) -> None:
     check_all_three(QUICK + seed)
 
@@ -238,7 +238,7 @@ def test_a_joint_with_a_matrix_at_distances_that_occur(seed: int) -> None:
 
 
 @pytest.mark.slow
-@for_seeds(1500, at_a_time=100, tested=300)
+@for_seeds(1500, at_a_time=50, tested=150)
 def test_a_matrix_at_distances_that_occur_on_many(seed: int) -> None:
     check_bounds(*matrix_table(20_000 + seed, joint=seed % 3 == 0))
 
@@ -305,7 +305,7 @@ def test_two_diversity_and_trying_everything_agree(seed: int, recode: str, diver
 @pytest.mark.slow
 @PAIRED
 @RECODED
-@for_seeds(1000, at_a_time=100, tested=200)
+@for_seeds(1000, at_a_time=50, tested=100)
 def test_two_diversity_and_trying_everything_agree_on_many(seed: int, recode: str, diverse: bool) -> None:
     check_claims("two-diversity", *paired_table(5000 + seed, recode, diverse))
 
@@ -337,7 +337,7 @@ def test_tiny_steps(name: str, seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["exact", "two-diversity"])
-@for_seeds(1000, at_a_time=100, tested=200)
+@for_seeds(1000, at_a_time=50, tested=100)
 def test_tiny_steps_on_many(name: str, seed: int) -> None:
     check_claims(name, *tiny_steps(1000 + seed))
 

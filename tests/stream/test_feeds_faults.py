@@ -45,8 +45,9 @@ def test_some_points(tmp_path: Path, given: list[bytes], reference: tuple[dict[s
 
 
 @pytest.mark.slow
-def test_every_point(tmp_path: Path, given: list[bytes], reference: tuple[dict[str, bytes], int]) -> None:
-    at_each(tmp_path, given, reference, 1)
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.campaign)])
+def test_every_point(step: int, tmp_path: Path, given: list[bytes], reference: tuple[dict[str, bytes], int]) -> None:
+    at_each(tmp_path, given, reference, step)
 
 
 def test_a_seed_of_its_own_is_kept_from_the_start(

@@ -132,10 +132,11 @@ def test_killed_at_some_points(
 
 @pytest.mark.slow
 @of_the_dead
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.campaign)])
 def test_killed_at_every_point(
-    broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
+    step: int, broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
 ) -> None:
-    at_points(broker, client, given, reference, 1)
+    at_points(broker, client, given, reference, step)
 
 
 @pytest.mark.slow

@@ -165,7 +165,7 @@ def other_input(rows: Rows, outcomes: list[Outcome], rng: np.random.Generator) -
     return changed
 
 
-@pytest.mark.parametrize("pairs", [10, pytest.param(120, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("pairs", [10, pytest.param(60, marks=pytest.mark.slow)])
 def test_the_same_released_rows_have_the_same_certificates(pairs: int) -> None:
     """Two inputs with the same released rows in the same classes: not a byte is different, whatever the ledger says."""
     n_same, n_hidden = 0, 0

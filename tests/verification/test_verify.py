@@ -103,7 +103,14 @@ def verdict(rows: list[dict[str, str]], schema: Schema) -> bool:
     return True
 
 
-@pytest.mark.parametrize("n_tables", [30, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "n_tables",
+    [
+        30,
+        pytest.param(100, marks=pytest.mark.slow),
+        pytest.param(500, marks=[pytest.mark.slow, pytest.mark.campaign]),
+    ],
+)
 def test_agrees_with_the_oracle_on_planted_violations(n_tables: int) -> None:
     """In all 2,000 mutants and as many thresholds that are missed by little."""
     rng = random.Random(n_tables)
