@@ -451,9 +451,7 @@ def test_demo(folder: Path, run: Run) -> None:
 def test_methods_are_made_ready_one_by_one_or_several_at_once(jobs: str, tmp_path: Path) -> None:
     """In a cache of its own, where the loops of both methods are found then."""
     command = [sys.executable, "-m", "tclose", "warmup", "--method", "sabre-ak", "--method", "mondrian", "--jobs", jobs]
-    subprocess.run(
-        command, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, check=True, capture_output=True
-    )
+    subprocess.run(command, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, check=True, capture_output=True)
     kept = {path.name.split(".")[0] for path in tmp_path.rglob("*.nbi")}
     assert {"along_loops", "mondrian_loops"} <= kept
 

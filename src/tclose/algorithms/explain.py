@@ -27,6 +27,11 @@ def explain_single_class(
         return InfeasibleError(
             "It was stopped before anything better than one class holding the whole table was found. Allow more time."
         )
+    if partition.facts.get("greatest_common_divisor") == 1:
+        return InfeasibleError(
+            "Exact shares of the boxes of sensitive values are whole rows for one class only, that of the whole table: "
+            "the greatest common divisor of their rows is 1. Take the method 'fragments', whose shares need not be exact."
+        )
     worst = table.loss(np.zeros(len(table), np.int64))
 
     def alone(attributes: tuple[Attribute, ...]) -> bool:

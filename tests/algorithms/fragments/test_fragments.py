@@ -106,6 +106,32 @@ def test_strict_classes_conform_and_reach_k(seed: int) -> None:
     assert sorted(sizes)[:-1] == [smallest] * (len(sizes) - 1)
 
 
+def test_strict_ends_when_one_class_is_all_there_can_be() -> None:
+    """After the first cut, where 70,000 would follow; whoever asked is told why, and what to do."""
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({name: rng.integers(0, 1000, 997) for name in ("age", "a", "b", "c")})
+    keys = {
+        "k": 5,
+        "quasi": {"age": {"kind": "numeric"}},
+        "sensitive": {name: {"distance": "ordered", "t": 0.1} for name in "abc"},
+    }
+    table, requirement = encoded(frame, Schema.from_dict(keys))
+    found = run(STRICT, table, requirement)
+    assert found.n_classes == 1
+    assert found.facts == {"greatest_common_divisor": 1}
+    space = SensitiveSpace.of_table(table, requirement)
+    assert space is not None
+    cut = fragment(
+        space, space.limits, Control(), strict=True, is_enough=lambda counts: math.gcd(*counts.tolist()) == 1
+    )
+    assert cut is not None
+    assert len(cut) == 2
+    with pytest.raises(
+        InfeasibleError, match=r"greatest common divisor of their rows is 1\. Take the method 'fragments'"
+    ):
+        tclose.anonymize(frame, keys, method="fragments-strict")
+
+
 def test_what_is_left_over_joins_the_last_class() -> None:
     sizes = conforming_sizes(np.array([14, 7]), k=5)
     assert sizes.kinds[sizes.sequence].tolist() == [[4, 2], [4, 2], [6, 3]]

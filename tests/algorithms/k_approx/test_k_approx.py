@@ -47,7 +47,7 @@ def test_it_suppresses_at_most_m_times_what_is_needed(seed: int) -> None:
     rows, k = random_rows(seed)
     table = flat_table(rows)
     best = least_cost(len(rows), lambda group: stars(rows, group), lambda group: len(group) >= k)
-    for method in (KApprox(), KApprox(cut=True)):
+    for method in (KApprox(cut=False), KApprox()):
         found = run(method, table, asked(table, k))
         assert np.bincount(found.labels).min() >= k
         spent, m = cost(rows, found), len(rows[0])
@@ -79,7 +79,7 @@ def test_the_seeds_meet_every_case() -> None:
 )
 def test_every_case(sizes: list[int], k: int, classes: list[int], least: int) -> None:
     rows: Rows = [(kind, kind) for kind, size in enumerate(sizes) for _ in range(size)]
-    found = run(KApprox(), flat_table(rows), asked(flat_table(rows), k))
+    found = run(KApprox(cut=False), flat_table(rows), asked(flat_table(rows), k))
     assert sorted(np.bincount(found.labels).tolist()) == sorted(classes)
     assert found.facts["loss_at_least"] == least / (2 * len(rows))
 
@@ -101,7 +101,7 @@ def test_case_three_asks_for_a_kind_that_depends_on_the_partition() -> None:
 def test_many_columns_do_not_overflow_a_key() -> None:
     rng = np.random.default_rng(1)
     rows: Rows = [tuple(row) for row in rng.integers(0, 1000, (40, 30)).tolist()] * 2
-    found = run(KApprox(), flat_table(rows), asked(flat_table(rows), 2))
+    found = run(KApprox(cut=False), flat_table(rows), asked(flat_table(rows), 2))
     assert found.n_classes == 40
     assert found.facts["optimal"]
 
@@ -116,11 +116,11 @@ def test_a_better_start_comes_back() -> None:
     rows: Rows = [(0, 0), (0, 1), (5, 5), (5, 6)]
     table = flat_table(rows)
     start = Partition(np.array([0, 0, 1, 1]))
-    found = run(KApprox(), table, asked(table, 2), start)
-    assert cost(rows, run(KApprox(), table, asked(table, 2))) == 8
+    found = run(KApprox(cut=False), table, asked(table, 2), start)
+    assert cost(rows, run(KApprox(cut=False), table, asked(table, 2))) == 8
     assert np.array_equal(found.labels, start.labels)
     assert found.facts == {"cost_within": 2, "loss_at_least": 0.5, "proved_by": PROVED_BY, "optimal": True}
-    assert cost(rows, run(KApprox(cut=True), table, asked(table, 2))) == 4
+    assert cost(rows, run(KApprox(), table, asked(table, 2))) == 4
 
 
 def test_what_it_cannot_promise_is_refused() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,10 @@ class FragmentsStrict:
 
     The cut that leaves least Psi comes first, bounds are normalized inside each fragment, and the
     number of classes is the greatest common divisor of the fragments' rows. That is 1 on most
-    tables, and then all rows are one class; `fragments` is the method to use.
+    tables, and then all rows are one class; `fragments` is the method to use. A cut leaves a divisor
+    of the divisor before, so it ends when no more than one class is left to find: fragments are
+    looked at whenever their number has doubled, after the first cut too. The fact
+    `greatest_common_divisor` gives the divisor.
 
     Guarantee
     ---------
@@ -37,7 +40,8 @@ class FragmentsStrict:
     Cost
     ----
     A cut asks for the combinations of values in one fragment, its width, and a look at all
-    fragments, of which there may be as many as combinations. Taking out as in `sabre-knn`.
+    fragments, of which there may be as many as combinations; one cut on most tables. Taking out as in
+    `sabre-knn`.
 
     References
     ----------
@@ -63,23 +67,27 @@ class FragmentsStrict:
     ) -> Partition:
         """Form classes anew."""
         requirement.check_whole(table)
-        labels, is_whole = _classes(table, requirement, int(rng.integers(2**63)), control)
-        return Partition(labels, facts={} if is_whole else {"stopped_early": True})
+        return _classes(table, requirement, int(rng.integers(2**63)), control)
 
 
-def _classes(
-    table: EncodedTable, requirement: Requirement, seed: int, control: Control
-) -> tuple[NDArray[np.int64], bool]:
-    """The class of each row, and whether nothing was left out for want of time."""
+def _classes(table: EncodedTable, requirement: Requirement, seed: int, control: Control) -> Partition:
+    facts: dict[str, Any] = {}
     space = SensitiveSpace.of_table(table, requirement)
     if space is None:
         owners = np.zeros(len(table), np.int32)
         sizes = halve(np.array([len(table)]), lambda sizes: bool(sizes.sum() >= requirement.k))
     else:
-        found = fragment(space, space.limits, control, strict=True)
+        found = fragment(
+            space,
+            space.limits,
+            control,
+            strict=True,
+            is_enough=lambda counts: len(conforming_sizes(counts, requirement.k).sequence) <= 1,
+        )
         if found is None:
-            return np.zeros(len(table), np.int64), False
+            return Partition(np.zeros(len(table), np.int64), facts={"stopped_early": True})
         owners, sizes = found.of_cell[space.of_row], conforming_sizes(found.counts, requirement.k)
+        facts["greatest_common_divisor"] = int(np.gcd.reduce(found.counts))
     asks_more = any(attribute.asks_beyond_t for attribute in requirement.attributes)
     stage = Stage(control, 0.0, 0.5 if asks_more else 1.0)
     labels, seeds = take_nearest(table, owners, sizes, seed, stage)
@@ -87,7 +95,7 @@ def _classes(
     if asks_more:
         labels, is_merged = merge(table, requirement, labels, replace(stage, begin=0.5, end=1.0))
         is_whole &= is_merged
-    return labels, is_whole
+    return Partition(labels, facts=facts | ({} if is_whole else {"stopped_early": True}))
 
 
 def conforming_sizes(counts: NDArray[np.int64], k: int) -> ClassSizes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,6 +15,7 @@ from tclose.algorithms.fragments.space import OnLine, OnTree, SensitiveSpace
 Integers = NDArray[np.int64]
 BUDGET = 20_000_000  # visits of cells between two looks at the clock, about 0.1 s
 ROOM = 64  # fragments at first
+ENDS = 2  # the same where fewer fragments may be enough: then they are looked at whenever they have doubled
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +117,7 @@ def fragment(
     strict: bool = False,
     weights: Sequence[float] | None = None,
     most: int | None = None,
+    is_enough: Callable[[Integers], bool] | None = None,
 ) -> Fragmentation | None:
     """Function FIND-FRAGMENTATION: the cut that leaves least Psi, until every bound is within its target.
 
@@ -133,6 +135,9 @@ def fragment(
         Of the attributes in Psi; all 1, as printed, if not given.
     most
         No more fragments than these.
+    is_enough
+        Whether cuts on from these fragments, given by their rows, would be of no use: then it ends
+        with bounds that need not be within their targets.
 
     Returns
     -------
@@ -149,10 +154,13 @@ def fragment(
     >>> found.boxes[:, :, 0].tolist(), found.bounds
     ([[0, 1], [2, 3]], (Fraction(1, 5),))
     """
-    run = _Splitting(space, strict, np.ones(len(targets)) if weights is None else np.array(weights, float))
+    weighing = np.ones(len(targets)) if weights is None else np.array(weights, float)
+    run = _Splitting(space, strict, weighing, ROOM if is_enough is None else ENDS)
     lowered = [float(target) for target in targets]
-    while run.split(np.array(lowered), control, most):
+    while run.split(np.array(lowered), control, most, is_enough):
         found = run.found()
+        if is_enough is not None and is_enough(found.counts):
+            return found
         over = [bound > target for bound, target in zip(found.bounds, targets, strict=True)]
         if not any(over):
             return found
@@ -164,7 +172,7 @@ def fragment(
 class _Splitting:
     """A search under way."""
 
-    def __init__(self, space: SensitiveSpace, strict: bool, weights: NDArray[np.float64]) -> None:
+    def __init__(self, space: SensitiveSpace, strict: bool, weights: NDArray[np.float64], room: int = ROOM) -> None:
         from tclose.algorithms.fragments import fragments_loops as kernels
 
         self.space, self.strict, self.weights = space, strict, weights
@@ -185,17 +193,23 @@ class _Splitting:
         )
         self.state, self.taken = np.zeros(kernels.ABOVE + n_attributes, np.int64), np.empty(n_cells, np.int32)
         self.fragments = kernels.FragmentArrays(
-            ranges=np.zeros((ROOM, 2), np.int64),
-            boxes=np.zeros((ROOM, 2 * n_attributes), np.int32),
-            bounds=np.zeros((ROOM, n_attributes)),
-            least=np.zeros((ROOM, n_attributes, n_attributes)),
-            sums=np.zeros((ROOM, n_attributes)),
+            ranges=np.zeros((room, 2), np.int64),
+            boxes=np.zeros((room, 2 * n_attributes), np.int32),
+            bounds=np.zeros((room, n_attributes)),
+            least=np.zeros((room, n_attributes, n_attributes)),
+            sums=np.zeros((room, n_attributes)),
         )
         self.fragments.ranges[0, 1] = n_cells
         self.fragments.boxes[0, n_attributes:] = np.array(sizes) - 1
 
-    def split(self, targets: NDArray[np.float64], control: Control, most: int | None) -> bool:
-        """Go on until the targets are met; False if there was no time or no room."""
+    def split(
+        self,
+        targets: NDArray[np.float64],
+        control: Control,
+        most: int | None,
+        is_enough: Callable[[Integers], bool] | None = None,
+    ) -> bool:
+        """Go on until the targets are met, or the fragments are enough; False if there was no time or no room."""
         from tclose.algorithms.fragments import fragments_loops as kernels
 
         aim = kernels.FragmentAim(targets=targets, weights=self.weights, strict=self.strict)
@@ -208,6 +222,8 @@ class _Splitting:
             if control.stop or (most is not None and self.state[0] >= most):
                 return False
             if status == kernels.FULL:
+                if is_enough is not None and is_enough(self.found().counts):
+                    return True
                 grown = [np.concatenate([part, np.zeros_like(part)]) for part in self.fragments]
                 self.fragments = kernels.FragmentArrays(*(part if most is None else part[:most] for part in grown))
 

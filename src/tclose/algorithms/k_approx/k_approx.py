@@ -26,6 +26,8 @@ class KApprox:
 
     Identical rows are kinds. The rows of small kinds, fewer than k of each, are s in all.
 
+    The class of the rest is then cut on.
+
     1. s is 0, or at least k: they form a class, and each large kind forms one.
     2. The large kinds have k - s rows to spare, beyond k each: these are added to the class of
        the small ones. They come from the largest kinds.
@@ -81,7 +83,7 @@ class KApprox:
         recodings=frozenset({"suppress"}),
     )
 
-    cut: bool = False
+    cut: bool = True
 
     def partition(
         self,
