@@ -30,7 +30,7 @@ def explain_single_class(
     if partition.facts.get("greatest_common_divisor") == 1:
         return InfeasibleError(
             "Exact shares of the boxes of sensitive values are whole rows for one class only, that of the whole table: "
-            "the greatest common divisor of their rows is 1. Take the method 'fragments', whose shares need not be exact."
+            "the greatest common divisor of their rows is 1. Take 'fragments' instead, whose shares need not be exact."
         )
     worst = table.loss(np.zeros(len(table), np.int64))
 
