@@ -226,3 +226,30 @@ def test_text_that_looks_like_numbers_stays_text(tmp_path: Path) -> None:
     frame = pl.DataFrame({"zip": ["02139", "2139", "02140", "2140"], "ill": list("abab")})
     schema = {"k": 2, "quasi": {"zip": {"kind": "text"}}, "sensitive": {"ill": {"distance": "equal", "t": 1}}}
     assert len({str(told(make(frame, tmp_path), schema)) for make in FORMS.values()}) == 1
+
+
+@pytest.mark.filterwarnings("ignore::tclose.errors.HighLossWarning")
+@pytest.mark.parametrize(
+    "sensitive", [{"distance": "equal"}, {"distance": "ordered"}, {"distance": "ordered", "bins": 3}]
+)
+def test_durations_are_judged_and_reported_like_any_value(sensitive: dict[str, Any], tmp_path: Path) -> None:
+    """By everything that takes a table or a release: none of it expects text or numbers."""
+    rows = range(60)
+    frame = pl.DataFrame(
+        {
+            "age": [20 + row % 7 for row in rows],
+            "stay": [dt.timedelta(hours=1 + row % 3) for row in rows],
+            "wait": [dt.timedelta(minutes=5 * (row % 5)) for row in rows],
+        }
+    )
+    quasi = {"age": {"kind": "numeric"}, "stay": {"kind": "categorical"}}
+    schema = {"k": 3, "quasi": quasi, "sensitive": {"wait": {**sensitive, "t": 0.5}}}
+    release = tclose.anonymize(frame, schema, method="mondrian", seed=1, allow_single_class=True)
+    release.write(tmp_path / "out.csv")
+    tclose.public_report_html(tmp_path / "out.csv", schema)
+    assert ("00:05:00" in tclose.report_html(frame, release)) == (sensitive["distance"] == "equal")
+    assert tclose.utility(frame, release).loss == release.loss
+    assert tclose.attack(frame, release).as_dict()
+    assert tclose.assess(frame, schema).k >= 1
+    assert tclose.compare(frame, schema, methods=["mondrian", "sabre-ak"], jobs=1).runs
+    assert tclose.what_binds(frame, release, method="mondrian")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose.schema.schema import Schema
+from tclose.stream import Engine
 from tclose.stream import intake as door
 
 SCHEMA = Schema.from_dict(
@@ -70,3 +71,31 @@ def test_what_is_wrong_is_told_by_row() -> None:
     assert all(mask.sum() == 1 for mask in found.bad.values())
     assert found.frame["age"].to_list() == ["1", "1", None, "1", str(10**30)]
     assert found.frame.schema == {"age": pl.String, "zip": pl.String, "ill": pl.String}
+
+
+def test_durations_come_typed_or_as_text() -> None:
+    """A batch of another unit, or of text, fits one whose type is known; what has no duration is rejected."""
+    ages, lengths = [20, 20], [timedelta(hours=1), timedelta(minutes=5)]
+    typed = pl.DataFrame({"age": ages, "zip": ["a", "b"], "ill": pl.Series(lengths, dtype=pl.Duration("us"))})
+    types = dict(typed.schema)
+    assert door.opened(typed.cast({"ill": pl.Duration("ms")}), SCHEMA, types).frame.equals(typed)
+    text = typed.with_columns(ill=pl.Series(["01:00:00", "00:05:00"]))
+    assert door.opened(typed, SCHEMA, dict(text.schema)).frame.equals(text)
+    lost = door.opened(text, SCHEMA, types)
+    assert lost.bad["ill", door.OTHER_TYPE].tolist() == [True, True]
+
+
+def test_a_stream_of_durations_is_released() -> None:
+    rows = range(60)
+    frame = pl.DataFrame(
+        {
+            "age": [20 + row % 7 for row in rows],
+            "zip": ["a"] * 60,
+            "ill": [timedelta(hours=row % 3) for row in rows],
+        }
+    )
+    engine = Engine(SCHEMA, window=30, step=10, seed=1)
+    outcomes = [*engine.feed(frame), *engine.finish()]
+    released = pl.concat([found.frame for outcome in outcomes for found in outcome.released])
+    assert len(released) == 60
+    assert released["ill"].dtype == pl.Duration("us")

@@ -23,7 +23,7 @@ from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.coded import CodedColumn
 from tclose.table.quasi import build_axes
-from tclose.table.reading import Reader, code, is_flat, type_name
+from tclose.table.reading import Reader, code, is_flat, texts, type_name
 from tclose.table.row_selection import check_columns
 from tclose.table.sensitive import build_domain
 from tclose.table.source import Source
@@ -102,13 +102,24 @@ def opened(batch: pl.DataFrame | Sequence[Mapping[str, Any]], schema: Schema, ty
     columns, bad = [], given.bad
     for column in given.frame:
         wanted = types.get(column.name, column.dtype)
-        cast = column if column.dtype == wanted else column.cast(wanted, strict=False)
+        cast = column if column.dtype == wanted else _cast(column, wanted)
         if cast is not column:
-            lost = cast.is_null() & column.is_not_null() & (column.cast(pl.String) != "")
+            lost = cast.is_null() & column.is_not_null()
+            lost &= column != "" if column.dtype == pl.String else True
             bad = {**bad, (column.name, OTHER_TYPE): lost.to_numpy()} if lost.any() else bad
         columns.append(cast)
     frame = pl.DataFrame(columns)
     return Opened(frame.select(list(types)) if types else frame, bad)
+
+
+def _cast(column: pl.Series, wanted: pl.DataType) -> pl.Series:
+    """A column in another type, null where a value has none of that type."""
+    if isinstance(column.dtype, pl.Duration) and wanted == pl.String:
+        return texts(column)
+    try:
+        return column.cast(wanted, strict=False)
+    except pl.exceptions.InvalidOperationError:  # there is no way from the one type to the other
+        return pl.Series(column.name, [None] * len(column), dtype=wanted)
 
 
 def read(batch: Opened, schema: Schema, before: Columns) -> IntakeVerdict:

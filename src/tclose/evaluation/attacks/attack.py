@@ -28,6 +28,7 @@ from tclose.schema.schema import Schema, SchemaLike
 from tclose.table.arguments import check_order
 from tclose.table.classes import Classes, Tally
 from tclose.table.encode import EncodedTable, encode_rows
+from tclose.table.reading import texts
 from tclose.table.row_selection import select_rows
 from tclose.table.source import Source, read
 
@@ -243,7 +244,7 @@ class _Everyone:
         for quasi in schema.quasi:
             own, others = source.column(quasi.column).gather(rows), population.column(quasi.column)
             if own.dtype != others.dtype:
-                own, others = own.cast(pl.String), others.cast(pl.String)
+                own, others = texts(own), texts(others)
             joined.append(pl.concat([own, others]))
         alone = replace(schema, sensitive=(), joint=(), keep=(), identifiers=(), unit=None)
         together = Source.of(pl.DataFrame(joined))

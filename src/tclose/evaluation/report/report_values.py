@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tclose.schema.columns import Sensitive
 from tclose.schema.schema import Schema
+from tclose.table.reading import texts as texts_of
 from tclose.verification.measure_release import Measured
 
 WORST = 3
@@ -86,7 +87,7 @@ def _by_name(
 ) -> tuple[Integers, tuple[str, ...], str]:
     """Values that enough rows have, in their order or the most frequent first; all others together."""
     present, first, counts = np.unique(codes, return_index=True, return_counts=True)
-    texts = ["missing" if text is None else str(text) for text in column.gather(first).cast(pl.String).to_list()]
+    texts = ["missing" if text is None else str(text) for text in texts_of(column.gather(first)).to_list()]
     order = list(range(len(present)))
     if sensitive.distance != "ordered":
         order.sort(key=lambda place: (-counts[place], texts[place]))
