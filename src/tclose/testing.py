@@ -263,6 +263,25 @@ def _joint(can: Capabilities, t: float) -> tuple[pl.DataFrame, Schema]:
     return _table(can, columns, missing="category", sensitive=sensitive, joint=joint)
 
 
+def _two_towns(can: Capabilities) -> dict[str, list[Any]]:
+    """Rows of two ages and towns far apart, each with all ills alike often."""
+    n = _rows(can)
+    return {
+        "age": [20 + 40 * (row % 2) + row // 2 % 11 for row in range(n)],
+        "job": ["ab"[row % 2] + "xyz"[row // 2 % 3] for row in range(n)],
+        "ill": [["flu", "cold", "rash"][row % 3] for row in range(n)],
+    }
+
+
+def _limited(can: Capabilities, age: dict[str, Any], job: dict[str, Any]) -> tuple[pl.DataFrame, Schema]:
+    """A table whose quasi-identifiers have these weights and limits."""
+    frame, schema = _table(can, _two_towns(can))
+    levels = {"build": "intervals", "widths": [5, 10, 30]}
+    quasi = {"age": {"kind": "numeric", "hierarchy": levels, **age}, "job": {"kind": "categorical", **job}}
+    given = Schema.from_dict({"k": 2, "recode": schema.recode, "quasi": quasi})
+    return frame, replace(schema, quasi=(*given.quasi, *schema.quasi[2:]))
+
+
 def _digits(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
     frame, schema = _table(can, _mixed(can), recode="suppress")
     quasi = tuple(Quasi("age", "digits") if each.column == "age" else each for each in schema.quasi)
@@ -282,6 +301,7 @@ def _made(maker: Maker, can: Capabilities) -> tuple[pl.DataFrame, Schema]:
     return frame.drop(sensitive[1:]), replace(schema, k=2, sensitive=(only,))
 
 
+_TOWNS = {"a": ["ax", "ay", "az"], "b": ["bx", "by", "bz"]}
 _ALL_OF_L = {"entropy": 2, "frequency": 2, "recursive": {"c": 2, "l": 2}}
 
 AWKWARD = (
@@ -338,6 +358,19 @@ AWKWARD = (
     _case("k alone, missing as category", _with_missing, missing="category", sensitive={}),
     _case("k 1 alone", k=1, sensitive={}),
     Case("digits", _digits),
+    Case("weights", lambda can: _limited(can, {"weight": "7/3"}, {"weight": 0.25})),
+    Case("intervals no wider than they must be", lambda can: _limited(can, {"coarsest": 10}, {})),
+    Case("a coarsest level", lambda can: _limited(can, {}, {"hierarchy": _TOWNS, "coarsest": 1})),
+    Case("a finest level", lambda can: _limited(can, {}, {"hierarchy": _TOWNS, "finest": 1})),
+    Case(
+        "all limits and weights at once",
+        lambda can: _limited(
+            can, {"coarsest": 10, "weight": 3}, {"hierarchy": _TOWNS, "finest": 1, "coarsest": "a", "weight": 0.5}
+        ),
+    ),
+    Case(
+        "intervals narrower than k allows", lambda can: _limited(can, {"coarsest": 0}, {"coarsest": 0}), feasible=False
+    ),
     Case("census", lambda can: _made(census, can)),
     Case("hospital, eight sensitive attributes", lambda can: _made(hospital, can)),
 )

@@ -11,6 +11,7 @@ import secrets
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Union
 
@@ -99,6 +100,11 @@ class Schema:
             if role not in ROLES:
                 yield f"roles: the role of '{name}' must be one of {', '.join(ROLES)}."
         for quasi in self.quasi if self.recode == "suppress" else ():
+            if quasi.coarsest is not None or quasi.finest is not None:
+                yield (
+                    f'[quasi.{quasi.column}]: recode = "suppress" keeps a value or hides it; it takes no coarsest or '
+                    "finest."
+                )
             if quasi.publish != "interval" or any(limit is not None for limit in (quasi.step, quasi.bottom, quasi.top)):
                 yield (
                     f'[quasi.{quasi.column}]: recode = "suppress" keeps a value or hides it; '
@@ -303,6 +309,19 @@ class Schema:
     def without_levels(self) -> tuple[str, ...]:
         """The quasi-identifiers that a method which climbs hierarchies cannot take; a hidden cell needs none."""
         return tuple(q.column for q in self.quasi if not q.has_levels and self.recode != "suppress")
+
+    @property
+    def shares(self) -> dict[str, Fraction]:
+        """What each quasi-identifier counts in the loss: its weight over the sum of all weights.
+
+        Examples
+        --------
+        >>> quasi = {"age": {"kind": "numeric", "weight": 3}, "sex": {"kind": "categorical"}}
+        >>> Schema.from_dict({"k": 5, "quasi": quasi}).shares
+        {'age': Fraction(3, 4), 'sex': Fraction(1, 4)}
+        """
+        total = sum((quasi.weight for quasi in self.quasi), Fraction(0))
+        return {quasi.column: quasi.weight / total for quasi in self.quasi}
 
     def number_form(self, quasi: Quasi | None = None) -> NumberForm:
         """How numbers are released in text: those of a quasi-identifier, or any others."""

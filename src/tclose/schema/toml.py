@@ -135,6 +135,7 @@ def _quasi(name: str, table: Mapping[str, Any], base: Path) -> Quasi:
             given |= {key: _date(given[key], where)} if key in given else {}
         if "range" in given:
             given["range"] = tuple(_date(limit, where) for limit in given["range"])
+    given |= {"weight": exact(given["weight"], where, "weight")} if "weight" in given else {}
     return Quasi(name, **given)
 
 

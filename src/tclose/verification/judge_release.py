@@ -18,6 +18,7 @@ from tclose.table.column_names import MOST_SHOWN, numbered
 from tclose.table.source import Source
 from tclose.verification.belief_rises import ReachedRise
 from tclose.verification.class_diversity import Reached
+from tclose.verification.column_widths import limit_problems
 from tclose.verification.distinct_values import Factored
 from tclose.verification.measure_release import Measured, measure
 from tclose.verification.person_rises import rises_as_dict, rises_in_persons
@@ -106,6 +107,7 @@ def judge(
         return Judgement(0, {}, {}, problems)
     problems += spelling_problems(source, _needed(schema))
     problems += _missing_cells(source, schema)
+    problems += limit_problems(source, schema)
     try:
         found = measure(source, schema, keep_classes=original is not None)
     except TableError as error:

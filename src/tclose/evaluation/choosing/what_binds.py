@@ -135,8 +135,8 @@ def _changes(table: EncodedTable, asked: Requirement, columns: list[str]) -> Ite
 def _without(table: EncodedTable, column: str) -> EncodedTable:
     """The table without a quasi-identifier; the weights of the others add up to 1."""
     kept = [place for place, axis in enumerate(table.axes) if axis.column != column]
-    whole = sum(table.axes[place].weight for place in kept)
-    axes = tuple(replace(table.axes[place], weight=table.axes[place].weight / whole) for place in kept)
+    whole = sum((table.axes[place].share for place in kept), Fraction(0))
+    axes = tuple(replace(table.axes[place], share=table.axes[place].share / whole) for place in kept)
     return replace(table, axes=axes, places=tuple(table.places[place] for place in kept))
 
 
