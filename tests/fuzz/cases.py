@@ -10,6 +10,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
+from tests.fuzz.limit_choice import draw_limits
 from tests.fuzz.meaning import Cell, NoMeaning, Rows, day, label, number
 from tests.fuzz.method_choice import choose_method
 from tests.fuzz.pools import NUMBERS, POOLS, TIMES, Pool
@@ -170,7 +171,8 @@ class _Maker:
     def _quasi(self, name: str) -> dict[str, Any]:
         kind = self.draw.choice(["numeric", "numeric", "categorical", "categorical", "date", "text", "digits"])
         keys: dict[str, Any] = {"kind": kind}
-        return keys | getattr(self, f"_quasi_{kind}")(name)  # type: ignore[no-any-return]
+        keys |= getattr(self, f"_quasi_{kind}")(name)
+        return keys | draw_limits(keys, self.columns[-1].cells, self.suppress, random.Random(f"{self.seed} {name}"))
 
     def _quasi_numeric(self, name: str) -> dict[str, Any]:
         draw = self.draw

@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import exp, log, prod
 from typing import Any
 
+from tests.fuzz.coarseness import beyond_limits
 from tests.fuzz.grounds import Attribute, Keys, attribute, exact, joined, leaf_paths
 from tests.fuzz.meaning import Cell, Rows, is_missing, label
 from tests.oracles.belief import is_below_log, is_enhanced, largest_beta, largest_rise
@@ -125,6 +126,7 @@ def judge(rows: Rows, schema: Keys, who: list[str] | None = None) -> Judgement:
     broken = [f"k is {k}"] if k < schema["k"] else []
     broken += [f"t of {name} is {t[name]}" for name, limit in asked.items() if t[name] > limit]
     broken += _narrow_groups(rows, quasi, schema, who)
+    broken += beyond_limits(rows, schema)
     persons = None if who is None else min((len({who[row] for row in each}) for each in classes), default=0)
     broken += [f"k is {persons} in persons"] if persons is not None and persons < schema["k"] else []
     l = {}  # noqa: E741
