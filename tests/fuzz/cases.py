@@ -91,6 +91,7 @@ class _Maker:
                     sensitive[name].pop("t", None)
         self._others(schema)
         self._persons(schema)
+        self._left_out(schema)
         if self.comma:
             schema |= {"decimal": ",", "delimiter": ";"}
         method, options = choose_method(schema, self.n, draw)
@@ -125,6 +126,13 @@ class _Maker:
         if schema["unit_rows"] == "one":
             self.columns.append(Column("when", "int", tuple(draw.randint(0, 5) for _ in range(self.n))))
             schema |= {"unit_pick": draw.choice(["first", "last"]), "unit_order": "when"}
+
+    def _left_out(self, schema: dict[str, Any]) -> None:
+        """Rows that may be left out, drawn apart; not beside persons or bins, with which that is refused."""
+        draw = random.Random(f"{self.seed} left out")
+        binned = any("bins" in keys for keys in schema.get("sensitive", {}).values())
+        if draw.random() < 0.12 and "unit_rows" not in schema and not binned:
+            schema["suppress_rows"] = draw.choice([0.1, 0.2, "1/3", 0.5])
 
     # -- columns
 

@@ -140,12 +140,12 @@ def judge(rows: Rows, schema: Keys, who: list[str] | None = None) -> Judgement:
         if "rise" not in keys and "beta" not in keys:
             continue
         if schema.get("unit_rows") != "all":
-            sides = _capped([row[name] for row in rows], attributes[name], keys, schema)
+            sides = capped_sides([row[name] for row in rows], attributes[name], keys, schema)
             pairs = [(values, [[values[row] for row in members] for members in classes]) for values in sides]
             rises[name] = max(largest_rise(*pair) for pair in pairs), max(largest_beta(*pair) for pair in pairs)
             broken += _broken_caps(name, keys, rises[name], all(is_enhanced(*pair) for pair in pairs))
         elif who is not None:
-            sides = _capped([row[name] for row in rows], attributes[name], keys, schema)
+            sides = capped_sides([row[name] for row in rows], attributes[name], keys, schema)
             person_rises[name], enhanced = _in_persons(sides, who, classes)
             broken += [f"{each} in persons" for each in _broken_caps(name, keys, person_rises[name], enhanced)]
     return Judgement(len(rows), len(classes), k, t, l, broken, rises, persons, person_rises)
@@ -167,7 +167,7 @@ def _in_persons(
     return (rise, beta), enhanced
 
 
-def _capped(cells: list[Cell], of: Attribute, keys: Keys, schema: Keys) -> list[list[Any]]:
+def capped_sides(cells: list[Cell], of: Attribute, keys: Keys, schema: Keys) -> list[list[Any]]:
     """What has a share, row by row: the value; and at every depth of a hierarchy, if asked, the node there."""
     sides: list[list[Any]] = [list(of.places)]
     if keys.get("levels"):
@@ -238,6 +238,6 @@ def texts(rows: Rows) -> list[dict[str, str]]:
 
 
 __all__ = [
-    "Cell", "Diverse", "Judgement", "groups", "is_diverse", "judge", "persons_of", "released_columns", "remaining",
-    "texts",
+    "Cell", "Diverse", "Judgement", "capped_sides", "groups", "is_diverse", "judge", "persons_of", "released_columns",
+    "remaining", "texts",
 ]  # fmt: skip

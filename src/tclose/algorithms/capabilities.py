@@ -25,9 +25,10 @@ class Capabilities:
         The distances it knows, what it guarantees of k, t, l, rise and beta, and the values of `recode` it takes.
         k, rise and beta `in persons` are what `unit_rows = "all"` asks: the last two are not kept by merging classes.
     keeps
-        What it keeps of the keys that not every method can: `weight` and `coarsest` of quasi-identifiers. A method
-        that forms classes by their loss counts weights; one that has classes kept apart by `coarsest` uses
-        `algorithms.shared.in_blocks`.
+        What it keeps of the keys that not every method can: `weight` and `coarsest` of quasi-identifiers, and
+        `suppress_rows`. A method that forms classes by their loss counts weights; one that has classes kept apart by
+        `coarsest` uses `algorithms.shared.in_blocks`; rows are left out by `algorithms.rows_left_out`, around a method
+        that is quick enough to be run several times.
     needs_levels
         Whether every quasi-identifier must have a hierarchy to climb.
     small_only

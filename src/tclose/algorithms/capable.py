@@ -46,7 +46,12 @@ def check_capable(algorithm: Algorithm, schema: Schema) -> None:
 
 
 def _check_kept(algorithm: Algorithm, schema: Schema) -> None:
-    """Refuse weights and limits of columns that the method does not keep."""
+    """Refuse weights and limits of columns, and rows left out, that the method does not keep."""
+    if schema.suppress_rows and "suppress_rows" not in algorithm.capabilities.keeps:
+        raise SchemaError(
+            f"'{algorithm.name}' does not leave rows out, and the schema has suppress_rows. Take it out, or use "
+            f"'{DEFAULT}'."
+        )
     for quasi in schema.quasi:
         asked = {
             "weight": quasi.weight != 1,

@@ -79,6 +79,8 @@ def promise(schema: Schema) -> dict[str, Any]:
             }
     if schema.counts_persons:
         asked["counted"] = COUNTED
+    if schema.suppress_rows:
+        asked["suppress_rows"] = exact_and_float(schema.suppress_rows)
     asked["t"] |= {joint.name: exact_and_float(joint.t) for joint in schema.joint}
     columns |= {name: {"role": "keep"} for name in schema.keep}
     return {"required": asked, "columns": columns}

@@ -113,8 +113,13 @@ class EncodedTable:
     def loss(self, labels: NDArray[np.int64], spans: Spans | None = None) -> float:
         """The general loss metric of 004 section 3.2 of a partition with labels 0, 1, 2, ...
 
-        `spans` are those of its classes, where they are known already.
+        A row whose label is -1 is left out, and loses 1. `spans` are those of the classes, where they are known already
+        and no row is left out.
         """
+        left_out = int((labels < 0).sum())
+        if left_out:
+            kept = np.flatnonzero(labels >= 0)
+            return (self.take(kept).loss(labels[kept]) * len(kept) + left_out) / len(labels) if len(kept) else 1.0
         sizes = np.bincount(labels)
         cost = np.zeros(len(sizes))
         for axis, span in zip(self.axes, spans or self.spans(labels, len(sizes)), strict=True):

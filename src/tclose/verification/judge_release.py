@@ -20,6 +20,7 @@ from tclose.verification.belief_rises import ReachedRise
 from tclose.verification.class_diversity import Reached
 from tclose.verification.column_widths import limit_problems
 from tclose.verification.distinct_values import Factored
+from tclose.verification.left_out_check import left_out_problems
 from tclose.verification.measure_release import Measured, measure
 from tclose.verification.person_rises import rises_as_dict, rises_in_persons
 from tclose.verification.persons import Units, read_units
@@ -47,6 +48,8 @@ class Judgement:
         The persons of the class that has fewest, where the original says whose a row is; else None.
     person_rises
         Of each sensitive attribute, how far shares of persons with a value rise, where persons are counted and known.
+    unaligned
+        Whether rows are left out, and it is not known which of the original is which of the release.
     """
 
     k: int
@@ -56,6 +59,7 @@ class Judgement:
     measured: Measured | None = field(default=None, repr=False)
     persons: int | None = None
     person_rises: dict[str, ReachedRise] = field(default_factory=dict)
+    unaligned: bool = False
 
     @property
     def holds(self) -> bool:
@@ -63,7 +67,9 @@ class Judgement:
         return not self.problems
 
     def unchecked(self, schema: Schema) -> dict[str, str]:
-        """What is promised in persons and could not be judged, with the reason."""
+        """What could not be judged, with the reason: what is promised in persons, and truth row by row."""
+        if self.unaligned:
+            return {"truth": "rows are left out, so that it is not known which row of the original each one is"}
         if not schema.counts_persons or self.persons is not None:
             return {}
         capped = [each.column for each in schema.sensitive if each.caps is not None]
@@ -129,9 +135,12 @@ def judge(
         for name, count in found.n_missing.items()
         if count and schema.missing != "category"
     ]
+    unaligned = False
     if original is not None:
-        problems += truth_problems(original, source, schema, rows)
-    return Judgement(found.k, found.t, found.l, problems, found, persons, in_persons)
+        problems += left_out_problems(original, source, schema, rows)
+        unaligned = rows is None and bool(schema.suppress_rows) and source.n_rows < original.n_rows
+        problems += [] if unaligned else truth_problems(original, source, schema, rows)
+    return Judgement(found.k, found.t, found.l, problems, found, persons, in_persons, unaligned)
 
 
 def check_release(

@@ -56,7 +56,7 @@ class Mondrian:
         summary="median cuts, from the whole table down",
         paper="Cao et al. 2011 (004), sections 2 and 6; Li et al. 2010",
         guarantees=EVERY_GUARANTEE | IN_PERSONS,
-        keeps=frozenset({"weight", "finest", "coarsest"}),
+        keeps=frozenset({"weight", "finest", "coarsest", "suppress_rows"}),
     )
 
     def partition(

@@ -76,7 +76,7 @@ class Tight:
         summary="split, mend and search: the least loss",
         paper="our own; goes on from Cao et al. 2011 (004), section 8",
         guarantees=EVERY_GUARANTEE | IN_PERSONS,
-        keeps=frozenset({"weight", "finest", "coarsest"}),
+        keeps=frozenset({"weight", "finest", "coarsest", "suppress_rows"}),
     )
 
     effort: Literal["fast", "balanced", "best"] = "balanced"

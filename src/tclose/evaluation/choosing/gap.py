@@ -151,6 +151,10 @@ def gap(
             'No method that proves a bound counts persons, so `gap` does not take unit_rows = "all". '
             'Take unit_rows = "one".'
         )
+    if schema.suppress_rows:
+        raise SchemaError(
+            "No method that proves a bound leaves rows out, so `gap` does not take suppress_rows. Take it out."
+        )
     table = encode(source, schema, seed=seed)
     requirement = Requirement.of(schema, table)
     requirement.check_whole(table)

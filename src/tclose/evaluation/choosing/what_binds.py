@@ -86,7 +86,8 @@ def what_binds(
     algorithm, schema = find(method), release.schema
     check_capable(algorithm, schema)
     source = read(df, schema.delimiter, schema.encoding, header=schema.header)
-    picked = np.flatnonzero(release.classes >= 0) if schema.unit_rows == "one" else None
+    is_part = schema.unit_rows == "one" or release.record.left_out_rows > 0
+    picked = np.flatnonzero(release.classes >= 0) if is_part else None
     if picked is not None and len(release.classes) != source.n_rows:
         raise TableError("The release has other rows than the table. Give the table it was made of.")
     table = encode_rows(source, *select_rows(source, schema, picked), schema)
