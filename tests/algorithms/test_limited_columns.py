@@ -25,13 +25,13 @@ from tests.small_tables import limited_table, paired_table, starred_table, weigh
 TREE = {"u": ["a", "b"], "v": {"w": ["c", "d"], "e": []}}
 
 
-@for_seeds(300, at_a_time=50, everyday=15)
+@for_seeds(300, at_a_time=50, everyday=10, tested=100)
 def test_exact_is_the_optimum_within_limits_and_by_weights(seed: int) -> None:
     frame, schema = limited_table(seed)
     check_optimal(find("exact"), frame, schema, optimum_by_subsets(Problem.of(frame, schema)))
 
 
-@for_seeds(200, at_a_time=50, everyday=8)
+@for_seeds(200, at_a_time=50, everyday=4, tested=50)
 def test_weights_under_suppression(seed: int) -> None:
     frame, schema = weighted_table(starred_table(seed), seed)
     least = optimum_by_subsets(Problem.of(frame, schema))
@@ -40,13 +40,13 @@ def test_weights_under_suppression(seed: int) -> None:
             check_optimal(find(name), frame, schema, least)
 
 
-@for_seeds(100, at_a_time=50, everyday=8)
+@for_seeds(100, at_a_time=50, everyday=4, tested=50)
 def test_weights_in_pairs_and_triples(seed: int) -> None:
     frame, schema = weighted_table(paired_table(seed, ("suppress", "generalize")[seed % 2], bool(seed // 2 % 2)), seed)
     check_optimal(find("two-diversity"), frame, schema, optimum_by_subsets(Problem.of(frame, schema)))
 
 
-@for_seeds(200, at_a_time=50, everyday=10)
+@for_seeds(200, at_a_time=50, everyday=5, tested=50)
 def test_the_package_prices_and_keeps_apart_as_the_oracle_does(seed: int) -> None:
     from tclose.algorithms.shared.in_blocks import columns_mixed
 
@@ -64,7 +64,7 @@ def test_the_package_prices_and_keeps_apart_as_the_oracle_does(seed: int) -> Non
 
 
 @pytest.mark.parametrize("name", ["tight", "mondrian"])
-@for_seeds(200, at_a_time=50, everyday=10)
+@for_seeds(200, at_a_time=50, everyday=5, tested=50)
 def test_heuristics_keep_limits_or_say_which_column_forbids_it(seed: int, name: str) -> None:
     frame, schema = limited_table(seed)
     problem, table = Problem.of(frame, schema), encode(read(frame), schema)
@@ -166,7 +166,7 @@ def test_a_finest_level_hides_the_type_of_the_column() -> None:
     assert sorted(set(tclose.anonymize(frame, schema).table["code"].to_list())) == ["high", "low"]
 
 
-@for_seeds(40, everyday=4)
+@for_seeds(40, everyday=2)
 def test_a_start_within_limits_is_not_made_worse(seed: int) -> None:
     frame, schema = limited_table(seed)
     table = encode(read(frame), schema)

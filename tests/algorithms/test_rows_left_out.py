@@ -52,7 +52,7 @@ def encoded(frame: pl.DataFrame, schema: Schema) -> tuple[EncodedTable, Requirem
     return table, Requirement.of(schema, table)
 
 
-@for_seeds(400, at_a_time=100, everyday=40)
+@for_seeds(400, at_a_time=100, everyday=20, tested=100)
 def test_which_rows_may_be_left_out_is_what_the_oracle_says(seed: int) -> None:
     frame, schema = small(seed, 14)
     table, requirement = encoded(frame, schema)
@@ -66,7 +66,7 @@ def test_which_rows_may_be_left_out_is_what_the_oracle_says(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-@for_seeds(60, at_a_time=20, everyday=2)
+@for_seeds(60, at_a_time=20, everyday=1, tested=20)
 def test_what_is_found_is_valid_and_no_better_than_the_best(seed: int, name: str) -> None:
     frame, schema = small(seed, 7)
     table, requirement = encoded(frame, schema)

@@ -27,7 +27,7 @@ def problems(frame: pl.DataFrame, schema: Schema, left: list[int], *, known: boo
     return left_out_problems(Source.of(frame), Source.of(released), schema, rows if known else None)
 
 
-@for_seeds(400, at_a_time=100, everyday=40)
+@for_seeds(400, at_a_time=100, everyday=10, tested=100)
 def test_rows_may_be_left_out_exactly_if_the_oracle_says_so(seed: int) -> None:
     frame, schema = small(seed, 14)
     random = Random(seed)

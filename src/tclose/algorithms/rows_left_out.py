@@ -32,6 +32,7 @@ Flags = NDArray[np.bool_]
 PEELED = 3  # rows of one class that are looked at together: two that are alike hide each other
 SLACKS = (1.0, 0.4, 0.2, 0.1, 0.05, 0.02, 0.0)  # by how much a share may be above that of the table, loosest first
 GROUPS = (2, 4, 8)  # of neighbouring values, whose shares are watched on an ordered domain
+TURNS = 4  # runs of the method, at most
 TRIED = 5  # times as many candidates as rows allowed are looked at
 ROUNDING = 1e-12
 
@@ -89,29 +90,50 @@ def leave_rows_out(
     control: Control,
     start: Partition | None,
 ) -> Partition:
-    """The best found of a method's classes of all rows, and of those without some; labels of these are -1."""
-    alone = replace(requirement, left_out=None)
+    """The best found of a method's classes of all rows, and of those without some; labels of these are -1.
+
+    Rows that are far from all others are tried first, all that are allowed and then a quarter of them; then, in
+    addition, rows that make their classes wide.
+    """
     if start is not None and (start.labels < 0).any():
         start = None  # the caller takes it if nothing better is found
-    best = algorithm.partition(table, alone, rng=rng, control=control, start=start)
-    least = table.loss(best.labels)
     most = most_left_out(requirement, len(table))
-    for proposal in (_isolated, _peeled) if most else ():
-        if control.stop:
-            break
-        left = _choose(table, requirement, best.labels < 0, proposal(table, best.labels, requirement.k), most)
+    alone = replace(requirement, left_out=None)
+    best = algorithm.partition(table, alone, rng=rng, control=_turn(control, 0) if most else control, start=start)
+    least = table.loss(best.labels)
+    for turn, (proposal, size) in enumerate(((_isolated, most), (_isolated, most // 4), (_peeled, most)), 1):
+        tried = turn == 2 and (best.labels < 0).any()
+        if size < max(requirement.k, 1) or tried or control.stop:
+            continue
+        left = _choose(table, requirement, best.labels < 0, proposal(table, best.labels, requirement.k), size)
         if left is None or np.array_equal(left, best.labels < 0):
             continue
         kept = np.flatnonzero(~left)
         asked = against_rest(requirement, table, ~left)
-        found = algorithm.partition(table.take(kept), asked, rng=rng, control=control, start=None)
+        found = algorithm.partition(table.take(kept), asked, rng=rng, control=_turn(control, turn), start=None)
         labels = np.full(len(table), -1, np.int64)
         labels[kept] = found.labels
         loss = table.loss(labels)
-        control.report(loss=min(least, loss))
         if loss < least - ROUNDING:
             best, least = replace(found, labels=labels), loss
+        control.report(loss=least)
     return best
+
+
+def _turn(control: Control, number: int) -> Control:
+    """What one of the runs may take of the time, and how it reports."""
+
+    def report(loss: float | None, done: float | None) -> None:
+        control.report(done=None if done is None else (number + done) / TURNS)
+
+    seconds, uncounted = control.seconds, control.uncounted
+    before = 0.0 if uncounted is None else uncounted()
+    return Control(
+        None if seconds is None else seconds / TURNS,
+        report,
+        control,
+        None if uncounted is None else lambda: uncounted() - before,
+    )
 
 
 def _choose(table: EncodedTable, requirement: Requirement, gone: Flags, gains: Floats, most: int) -> Flags | None:
