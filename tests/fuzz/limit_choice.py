@@ -27,9 +27,9 @@ def draw_limits(keys: dict[str, Any], cells: Sequence[Cell], suppress: bool, dra
         least = PERIODS.index(step) if isinstance(step, str) else 0
         tails = keys.get("publish") == "bounds" and "top" in keys
         return found if tails else found | {"coarsest": draw.choice([*PERIODS[least:], "year"])}
+    if kind in ("text", "categorical") and any(label(cell).endswith("*") for cell in cells if not is_missing(cell)):
+        return found  # which is refused
     if kind == "text":
-        if any(label(cell).endswith("*") for cell in cells if not is_missing(cell)):
-            return found
         found |= {"coarsest": draw.randint(1, 2)} if draw.random() < 0.6 else {}
         return found | ({"finest": draw.randint(2, 4)} if draw.random() < 0.6 else {})
     return found | _levels(keys, draw) if kind == "categorical" else found

@@ -127,6 +127,9 @@ def test_what_could_never_be_released_names_its_column() -> None:
 def test_a_star_at_the_end_of_a_text_is_refused_where_stars_are_counted() -> None:
     with pytest.raises(TableError, match=r"1 row end in a star"):
         encoded(["021*", "0213"], kind="text", coarsest=2)
+    for keys in ({"coarsest": 0}, {"hierarchy": {"build": "prefixes", "lengths": [2, 1]}, "finest": 1}):
+        with pytest.raises(TableError, match=r"1 row end in a star"):
+            encoded(["1*", "11"], kind="categorical", **keys)
 
 
 def test_very_long_numbers_reach_as_far_as_short_ones() -> None:

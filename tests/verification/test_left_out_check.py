@@ -109,6 +109,15 @@ def test_a_joint_of_the_rows_left_out() -> None:
             assert (not problems(frame, schema, [0, 3], known=known)) == holds
 
 
+def test_what_only_the_original_shows_is_listed() -> None:
+    frame = pl.DataFrame({"age": ["1"] * 4, "ill": ["a", "b"] * 2})
+    schema = {"k": 2, "quasi": QUASI, "suppress_rows": 0.4, "sensitive": {"ill": {"distance": "equal", "t": 1}}}
+    assert tclose.verify(frame, schema).unchecked == {
+        "suppress_rows": "only the original shows which rows are left out"
+    }
+    assert tclose.verify(frame, schema, original=frame).unchecked == {}
+
+
 def test_without_the_key_every_row_must_be_there() -> None:
     frame = pl.DataFrame({"age": ["1"] * 6, "ill": ["a", "b"] * 3})
     schema = {"k": 2, "quasi": QUASI, "sensitive": {"ill": {"distance": "equal", "t": 1}}}

@@ -54,9 +54,15 @@ def _build_axes(reader: Reader, column: CodedColumn, quasi: Quasi, schema: Schem
     if isinstance(form, NumberForm) and quasi.kind == "numeric":
         span, places = _numeric(reader, column, quasi, share, form)
         return [(replace(span, builder=_builder(quasi)), places)]
+    is_limited = quasi.coarsest is not None or quasi.finest is not None
     if quasi.hierarchy is None or isinstance(quasi.hierarchy, Hierarchy):
-        return [_tree(reader, _as_texts(column, column.values), quasi.hierarchy, share, form, quasi)]
+        labels = _as_texts(column, column.values)
+        if is_limited and quasi.hierarchy is None:
+            _refuse_stars(reader, labels)
+        return [_tree(reader, labels, quasi.hierarchy, share, form, quasi)]
     labels = _spelled_for(quasi.hierarchy, reader, column)
+    if is_limited:
+        _refuse_stars(reader, labels)
     return [_tree(reader, labels, quasi.hierarchy.build(labels.values.drop_nulls().to_list()), share, form, quasi)]
 
 
@@ -145,14 +151,19 @@ def _cut(
     return tree, found, None if allowed is None else allowed[nodes >= 0]
 
 
-def _text(reader: Reader, column: CodedColumn, quasi: Quasi, share: Fraction) -> tuple[TreeAxis, Places]:
-    labels = _as_texts(column, column.values)
-    if quasi.finest is None and quasi.coarsest is None:
-        return _tree(reader, labels, Hierarchy.from_prefixes(labels.values.drop_nulls()), share)
+def _refuse_stars(reader: Reader, labels: CodedColumn) -> None:
+    """Limits count the characters that are shown: a star of a value could not be told from one that hides some."""
     starred = labels.values.str.ends_with("*").fill_null(False).to_numpy()
     if starred.any():
         fix = "A star stands for what a release hides; `coarsest` and `finest` need values without one at their end."
         raise reader.refuse(labels, starred, "end in a star", fix)
+
+
+def _text(reader: Reader, column: CodedColumn, quasi: Quasi, share: Fraction) -> tuple[TreeAxis, Places]:
+    labels = _as_texts(column, column.values)
+    if quasi.finest is None and quasi.coarsest is None:
+        return _tree(reader, labels, Hierarchy.from_prefixes(labels.values.drop_nulls()), share)
+    _refuse_stars(reader, labels)
     hierarchy = Hierarchy.from_prefixes(labels.values.drop_nulls(), quasi.finest)
     shown = labels.values if quasi.finest is None else labels.values.str.slice(0, quasi.finest)
     beginnings = sorted(set(shown.drop_nulls()))  # the leaves, in their order

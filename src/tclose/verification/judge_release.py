@@ -50,6 +50,8 @@ class Judgement:
         Of each sensitive attribute, how far shares of persons with a value rise, where persons are counted and known.
     unaligned
         Whether rows are left out, and it is not known which of the original is which of the release.
+    beside_original
+        Whether the original was at hand.
     """
 
     k: int
@@ -60,6 +62,7 @@ class Judgement:
     persons: int | None = None
     person_rises: dict[str, ReachedRise] = field(default_factory=dict)
     unaligned: bool = False
+    beside_original: bool = False
 
     @property
     def holds(self) -> bool:
@@ -67,9 +70,11 @@ class Judgement:
         return not self.problems
 
     def unchecked(self, schema: Schema) -> dict[str, str]:
-        """What could not be judged, with the reason: what is promised in persons, and truth row by row."""
+        """What could not be judged, with the reason: rows left out, truth row by row, what is promised in persons."""
         if self.unaligned:
             return {"truth": "rows are left out, so that it is not known which row of the original each one is"}
+        if schema.suppress_rows and not self.beside_original:
+            return {"suppress_rows": "only the original shows which rows are left out"}
         if not schema.counts_persons or self.persons is not None:
             return {}
         capped = [each.column for each in schema.sensitive if each.caps is not None]
@@ -140,7 +145,7 @@ def judge(
         problems += left_out_problems(original, source, schema, rows)
         unaligned = rows is None and bool(schema.suppress_rows) and source.n_rows < original.n_rows
         problems += [] if unaligned else truth_problems(original, source, schema, rows)
-    return Judgement(found.k, found.t, found.l, problems, found, persons, in_persons, unaligned)
+    return Judgement(found.k, found.t, found.l, problems, found, persons, in_persons, unaligned, original is not None)
 
 
 def check_release(

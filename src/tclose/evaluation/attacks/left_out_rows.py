@@ -8,6 +8,7 @@ its share in the release.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -72,3 +73,18 @@ def left_out_beliefs(table: EncodedTable, left: NDArray[np.bool_]) -> dict[str, 
             int(own.sum()), float((q - p).max()), float(ratios.max()), bool(present.sum() == 1)
         )
     return found
+
+
+def left_out_words(found: Mapping[str, LeftOutBelief]) -> list[str]:
+    """What is told about people whose rows are left out, a sentence for each attribute.
+
+    Examples
+    --------
+    >>> left_out_words({"ill": LeftOutBelief(24, 0.026, 1.06, False)})
+    ["24 rows are left out. Of someone who is missing, the belief in a value of 'ill' rises by 2.6 points at most."]
+    """
+    return [
+        f"{each.rows:,} rows are left out. Of someone who is missing, the belief in a value of '{name}' rises by "
+        f"{100 * each.worst_rise:.1f} points at most."
+        for name, each in found.items()
+    ]
