@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.shared.whole_costs import WholeCosts
 from tclose.errors import InfeasibleError
 from tclose.table.axes import SpanAxis
 from tclose.table.encode import EncodedTable
@@ -187,6 +188,8 @@ def _joined(table: EncodedTable, members: Sequence[Labels], found: Sequence[Part
 
 
 def _least(table: EncodedTable, labels: Labels, parts: Sequence[_Part], optimal: bool) -> float:
-    """What no partition loses less than: the sum over the blocks, which rounding must not lift above the loss."""
+    """What no partition loses less than: the loss itself where it is the least, else the sum over the blocks."""
+    if optimal and (whole := WholeCosts.of(table)) is not None:
+        return whole.loss_of(labels)
     least = float(sum(each.facts["loss_at_least"] * each.share for each in parts))
     return min(least, table.loss(labels)) if optimal else max(least - 1e-12, 0.0)

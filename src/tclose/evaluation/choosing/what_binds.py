@@ -23,6 +23,7 @@ from tclose.pipeline import Listener
 from tclose.release.binding import Binding, Gain, MeasuredGains
 from tclose.release.release import Release
 from tclose.table.arguments import check_order
+from tclose.table.axes import Axis, SpanAxis
 from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.row_selection import select_rows
 from tclose.table.source import read
@@ -113,6 +114,8 @@ class _Change:
 def _changes(table: EncodedTable, asked: Requirement, columns: list[str]) -> Iterator[_Change]:
     for column in columns if len(columns) > 1 else ():
         yield _Change(f"without '{column}'", _without(table, column), asked)
+    for column in dict.fromkeys(axis.column for axis in table.axes if axis.blocks is not None):
+        yield _Change(f"without `coarsest` of '{column}'", _unlimited(table, column), asked)
     for place, attribute in enumerate(asked.attributes):
         name = attribute.domain.column
         looser = []
@@ -131,6 +134,16 @@ def _changes(table: EncodedTable, asked: Requirement, columns: list[str]) -> Ite
     if asked.k > 1:
         k = (asked.k + 1) // 2
         yield _Change(f"k = {k} instead of {asked.k}", table, asked.with_k(k))
+
+
+def _unlimited(table: EncodedTable, column: str) -> EncodedTable:
+    """The table with nothing kept apart by the `coarsest` of a quasi-identifier."""
+    axes: list[Axis] = []
+    for axis in table.axes:
+        if axis.column == column:
+            axis = replace(axis, blocks=None, reach=None) if isinstance(axis, SpanAxis) else replace(axis, blocks=None)
+        axes.append(axis)
+    return replace(table, axes=tuple(axes))
 
 
 def _without(table: EncodedTable, column: str) -> EncodedTable:
