@@ -41,7 +41,11 @@ class Forced:
 
     name: ClassVar[str] = "forced"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        summary="", paper="", needs="", guarantees=EVERY_GUARANTEE | IN_PERSONS
+        summary="",
+        paper="",
+        needs="",
+        guarantees=EVERY_GUARANTEE | IN_PERSONS,
+        keeps=frozenset({"weight", "finest", "coarsest"}),
     )
 
     def __init__(self, labels: NDArray[np.int64]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from fractions import Fraction
 from itertools import pairwise
@@ -12,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from tclose.schema.changes import with_k, with_t
+from tclose.schema.columns import Quasi
 from tclose.schema.schema import Schema
 from tests.oracles.optimal_partition import Domain, read_columns
 from tests.oracles.sabre import exact_transport
@@ -34,6 +36,43 @@ def starred_table(seed: int) -> tuple[pl.DataFrame, Schema]:
 def capped_table(seed: int, recodes: Sequence[str] = RECODES) -> tuple[pl.DataFrame, Schema]:
     """A small table that asks caps on belief, now and then beside a t."""
     return small_table(seed, 7, recodes, CAPPED)
+
+
+def limited_table(seed: int) -> tuple[pl.DataFrame, Schema]:
+    """A small table whose quasi-identifiers have weights, `coarsest` or `finest`, or all of them."""
+    frame, schema = small_table(seed, 7, RECODES[1:], ("k", "t", "t", "l", "caps"))
+    random = Random(f"{seed} limits")
+    quasi = tuple(_limited(each, frame[each.column].drop_nulls().to_list(), random) for each in schema.quasi)
+    return frame, replace(schema, quasi=quasi)
+
+
+def _limited(quasi: Quasi, values: Sequence[Any], random: Random) -> Quasi:
+    """With a weight and limits that often matter: widths and levels between nothing and all."""
+    found: dict[str, Any] = {"weight": random.choice([Fraction(1), Fraction(2), Fraction(1, 3)])}
+    asked = random.random() < 0.6
+    if quasi.kind == "numeric" and asked and values:
+        gap = abs(Fraction(str(random.choice(values))) - Fraction(str(random.choice(values))))
+        found["coarsest"] = max(float(gap), float(quasi.step or 0))
+    elif quasi.kind == "date" and asked:
+        found["coarsest"] = random.choice(["day", "month", "year"])
+    elif quasi.kind == "text":
+        found |= {"coarsest": random.randint(1, 2)} if asked else {}
+        found |= {"finest": 2} if random.random() < 0.5 else {}
+    elif quasi.kind == "categorical" and quasi.hierarchy is not None:
+        finest = random.randint(0, 2)
+        found |= {"finest": finest} if random.random() < 0.6 else {"finest": None}
+        found |= {"coarsest": random.choice([finest, 2, 3])} if asked else {}
+        if found["finest"] is None and random.random() < 0.4:
+            found["coarsest"] = random.choice(["u", "w", "v", "f", "c"])
+    return replace(quasi, **found)
+
+
+def weighted_table(table: tuple[pl.DataFrame, Schema], seed: int) -> tuple[pl.DataFrame, Schema]:
+    """The same with weights of all quasi-identifiers."""
+    random = Random(f"{seed} weights")
+    weights = [Fraction(text) for text in ("2", "1/3", "5/2", "1")]
+    quasi = tuple(replace(each, weight=random.choice(weights)) for each in table[1].quasi)
+    return table[0], replace(table[1], quasi=quasi)
 
 
 def small_table(

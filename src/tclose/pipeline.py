@@ -161,11 +161,16 @@ def anonymize(
         rng = np.random.default_rng(seed)
         partition = run_method(algorithm, table, requirement, rng=rng, control=control, start=start)
     with _stage("recode", seconds, tell):
+        left_out = int((partition.labels < 0).sum())
+        whole, labels = table, partition.labels
+        if left_out:
+            table, selected, partition = _without_left_out(table, partition, source, schema, show_values)
+            requirement = Requirement.of(schema, table)
         partition = settle_alike(
             table, requirement, partition, lambda found: _shown(found, table, source, selected, schema)
         )
         spans = table.spans(partition.labels, partition.n_classes)
-        loss = table.loss(partition.labels, spans)
+        loss = whole.loss(labels) if left_out else table.loss(partition.labels, spans)
         frame = recode(table, partition, source, selected, schema, spans)
     with _compiled_stage("verify", seconds, tell):
         found, measured = _verified(frame, schema, table, source)
@@ -181,7 +186,14 @@ def anonymize(
             stacklevel=2,
         )
     certificate = certify(schema, measured, published, algorithm.name, parameters)
-    record = replace(record, notes=partition.notes, loss=loss, facts=partition.facts, persons=found.persons_as_dict())
+    record = replace(
+        record,
+        left_out_rows=left_out,
+        notes=partition.notes,
+        loss=loss,
+        facts=partition.facts,
+        persons=found.persons_as_dict(),
+    )
     with _stage("binding", seconds, tell):
         held = held_classes(table, requirement, measured.grouping.labels)
         losses = losses_by_column(table, partition.labels, spans)
@@ -279,6 +291,16 @@ def verify(
     problems = (*broken, *found.problems, *beside.problems)
     warning, unchecked = keep_warning(schema, found.measured), beside.unchecked | found.unchecked(schema)
     return Verdict(problems, found.measured, beside.fits, unchecked, found.persons, schema, warning, found.person_rises)
+
+
+def _without_left_out(
+    table: EncodedTable, partition: Partition, source: Source, schema: Schema, show_values: bool
+) -> tuple[EncodedTable, dict[str, CodedColumn], Partition]:
+    """The rows that are released, read anew: no type, range or hierarchy may tell of those that are left out."""
+    kept = partition.labels >= 0
+    selected, rows = select_rows(source, schema, table.rows[kept])
+    released = encode_rows(source, selected, rows, schema, show_values)
+    return released, selected, replace(partition, labels=partition.labels[kept])
 
 
 def _shown(

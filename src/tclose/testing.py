@@ -29,12 +29,13 @@ from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.rows_left_out import holds_with_left_out
 from tclose.datasets import census, hospital
 from tclose.errors import InfeasibleError, SchemaError
 from tclose.release.recode import recode
 from tclose.schema.columns import Diversity, Quasi, Sensitive
 from tclose.schema.schema import Schema
-from tclose.table.encode import EncodedTable, encode
+from tclose.table.encode import EncodedTable, encode, encode_rows
 from tclose.table.partition import Partition
 from tclose.table.row_selection import select_rows
 from tclose.table.source import Source, read
@@ -116,13 +117,19 @@ def _check_partition(
     _require(not out.getvalue(), "a method prints nothing")
     arrays = (*table.places, *table.codes)
     _require(all(map(np.array_equal, before, arrays)), "a method leaves its input as it is")
-    _require(len(partition.labels) == len(table), "every row has one class")
-    sizes = np.bincount(partition.labels)
-    _require(int(sizes.min()) >= schema.k, "every class has k rows")
+    _require(len(partition.labels) == len(table), "every row has one class, or is left out")
+    _require(holds_with_left_out(requirement, table, partition.labels), "classes, and rows left out, hold")
     again = run(method, table, requirement)
     _require(np.array_equal(partition.labels, again.labels), "the same seed gives the same classes")
-    source = read(frame)
-    columns = select_rows(source, schema)[0]
+    improved = run(method, table, requirement, partition)
+    _require(table.loss(improved.labels) <= table.loss(partition.labels) + 1e-12, "a start is not made worse")
+    source, kept = read(frame), partition.labels >= 0
+    columns, rows = select_rows(source, schema, None if kept.all() else table.rows[kept])
+    if not kept.all():
+        table = encode_rows(source, columns, rows, schema)
+        requirement, partition = Requirement.of(schema, table), replace(partition, labels=partition.labels[kept])
+    sizes = np.bincount(partition.labels)
+    _require(int(sizes.min()) >= schema.k, "every class has k rows")
 
     def shown(found: Partition) -> NDArray[np.int64]:
         released = recode(table, found, source, columns, schema)
@@ -134,8 +141,6 @@ def _check_partition(
     _require(set(released.columns) == expected, "no column is added or lost")
     measured = check_release(Source.of(released), schema, source, table.rows)
     _require(measured.classes <= len(sizes), "classes that look alike are one")
-    improved = run(method, table, requirement, partition)
-    _require(table.loss(improved.labels) <= table.loss(partition.labels) + 1e-12, "a start is not made worse")
 
 
 def run(
@@ -263,6 +268,32 @@ def _joint(can: Capabilities, t: float) -> tuple[pl.DataFrame, Schema]:
     return _table(can, columns, missing="category", sensitive=sensitive, joint=joint)
 
 
+def _two_towns(can: Capabilities) -> dict[str, list[Any]]:
+    """Rows of two ages and towns far apart, each with all ills alike often."""
+    n = _rows(can)
+    return {
+        "age": [20 + 40 * (row % 2) + row // 2 % 11 for row in range(n)],
+        "job": ["ab"[row % 2] + "xyz"[row // 2 % 3] for row in range(n)],
+        "ill": [["flu", "cold", "rash"][row % 3] for row in range(n)],
+    }
+
+
+def _limited(can: Capabilities, age: dict[str, Any], job: dict[str, Any]) -> tuple[pl.DataFrame, Schema]:
+    """A table whose quasi-identifiers have these weights and limits."""
+    frame, schema = _table(can, _two_towns(can))
+    levels = {"build": "intervals", "widths": [5, 10, 30]}
+    quasi = {"age": {"kind": "numeric", "hierarchy": levels, **age}, "job": {"kind": "categorical", **job}}
+    given = Schema.from_dict({"k": 2, "recode": schema.recode, "quasi": quasi})
+    return frame, replace(schema, quasi=(*given.quasi, *schema.quasi[2:]))
+
+
+def _outliers(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
+    """Rows far from all others, so that it pays to leave them out."""
+    columns = _mixed(can)
+    columns["age"] = [1000 + row if row % 10 == 3 else 30 + row % 3 for row in range(_rows(can))]
+    return _table(can, columns, suppress_rows=0.25)
+
+
 def _digits(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
     frame, schema = _table(can, _mixed(can), recode="suppress")
     quasi = tuple(Quasi("age", "digits") if each.column == "age" else each for each in schema.quasi)
@@ -282,6 +313,7 @@ def _made(maker: Maker, can: Capabilities) -> tuple[pl.DataFrame, Schema]:
     return frame.drop(sensitive[1:]), replace(schema, k=2, sensitive=(only,))
 
 
+_TOWNS = {"a": ["ax", "ay", "az"], "b": ["bx", "by", "bz"]}
 _ALL_OF_L = {"entropy": 2, "frequency": 2, "recursive": {"c": 2, "l": 2}}
 
 AWKWARD = (
@@ -338,6 +370,22 @@ AWKWARD = (
     _case("k alone, missing as category", _with_missing, missing="category", sensitive={}),
     _case("k 1 alone", k=1, sensitive={}),
     Case("digits", _digits),
+    Case("weights", lambda can: _limited(can, {"weight": "7/3"}, {"weight": 0.25})),
+    Case("intervals no wider than they must be", lambda can: _limited(can, {"coarsest": 10}, {})),
+    Case("a coarsest level", lambda can: _limited(can, {}, {"hierarchy": _TOWNS, "coarsest": 1})),
+    Case("a finest level", lambda can: _limited(can, {}, {"hierarchy": _TOWNS, "finest": 1})),
+    Case(
+        "all limits and weights at once",
+        lambda can: _limited(
+            can, {"coarsest": 10, "weight": 3}, {"hierarchy": _TOWNS, "finest": 1, "coarsest": "a", "weight": 0.5}
+        ),
+    ),
+    _case("some rows may be left out", suppress_rows=0.2),
+    _case("some rows may be left out, missing dropped", _with_missing, suppress_rows="1/3", missing="drop"),
+    Case("outliers may be left out", _outliers),
+    Case(
+        "intervals narrower than k allows", lambda can: _limited(can, {"coarsest": 0}, {"coarsest": 0}), feasible=False
+    ),
     Case("census", lambda can: _made(census, can)),
     Case("hospital, eight sensitive attributes", lambda can: _made(hospital, can)),
 )

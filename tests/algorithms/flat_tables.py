@@ -21,7 +21,7 @@ def flat_table(rows: Sequence[Sequence[int]], values: Sequence[int] | None = Non
     for number, column in enumerate(np.array(rows).T):
         size, missing = max(int(column.max()) + 1, 1), bool((column < 0).any())
         hierarchy = Hierarchy.flat([str(place) for place in range(size)])
-        axes.append(TreeAxis(f"q{number}", 1 / len(rows[0]), hierarchy, hierarchy.leaf_nodes, missing))
+        axes.append(TreeAxis(f"q{number}", Fraction(1, len(rows[0])), hierarchy, hierarchy.leaf_nodes, missing))
         places.append(np.where(column < 0, size, column).astype(np.int32))
     codes = () if values is None else (np.array(values, np.int32),)
     domains = () if values is None else (Domain("ill", Equal().form(max(values) + 1), False),)

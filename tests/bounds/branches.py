@@ -131,6 +131,21 @@ def _visits(can: Capabilities, **asked: Any) -> tuple[pl.DataFrame, Schema]:
     return frame.with_columns(who=pl.Series(_drawn(len(frame), len(frame) // 3, 4))), Schema.from_dict(keys)
 
 
+def _limited(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
+    """Widths, levels and weights that keep rows apart, single nodes that lose something, and rows to leave out."""
+    n = _size(can, 900)
+    columns = {
+        "a": np.array(["0", "1", "2", "3", "4", "5"])[np.arange(n) % 6],
+        "b": _drawn(n, 10, 2) + 40 * (np.arange(n) % 2),
+        "ill": np.arange(n) // 6 % 3,
+    }
+    frame, schema = _table(can, columns, 2, _asked(can))
+    keys = schema.as_dict()
+    keys["quasi"]["a"] |= {"hierarchy": HALVES, "finest": 1, "coarsest": 2, "weight": 3}
+    keys["quasi"]["b"] |= {"coarsest": 20, "weight": "1/2"}
+    return frame, Schema.from_dict(keys | ({} if can.small_only else {"suppress_rows": 0.05}))
+
+
 BRANCHES = (
     Case("nothing sensitive, four combinations", _nothing_sensitive),
     Case("nothing sensitive, one row apart", lambda can: _undivided(can, None)),
@@ -141,6 +156,7 @@ BRANCHES = (
     Case("caps on nodes", lambda can: _capped(can, distance="hierarchical", hierarchy=HALVES, rise=0.1, levels=True)),
     Case("caps in persons", lambda can: _visits(can, distance="equal", rise=0.1, beta=2)),
     Case("caps in persons on nodes", lambda can: _visits(can, **IN_HALVES, rise=0.1, levels=True)),
+    Case("limits and weights of columns", _limited),
     Case("one quasi-identifier", _one_quasi),
     Case("one value everywhere", _one_value),
     Case("a thousand equal rows", _equal_rows),

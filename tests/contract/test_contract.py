@@ -21,6 +21,6 @@ def test_contract(name: str, case: Case) -> None:
 
 
 def test_every_method_is_tested_on_many_tables() -> None:
-    """On two fifths at least: those that promise k alone, or k and l, are not asked for more."""
+    """On a third at least: those that promise k alone, or k and l, are not asked for more, nor for all limits."""
     tested = Counter(name for name in REGISTRY for case in AWKWARD if why_not(find(name), case) is None)
-    assert {name: tested[name] for name in REGISTRY if tested[name] < 2 * len(AWKWARD) // 5} == {}
+    assert {name: tested[name] for name in REGISTRY if tested[name] < len(AWKWARD) // 3} == {}

@@ -10,6 +10,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
+from tests.fuzz.limit_choice import draw_limits
 from tests.fuzz.meaning import Cell, NoMeaning, Rows, day, label, number
 from tests.fuzz.method_choice import choose_method
 from tests.fuzz.pools import LENGTHS, NUMBERS, POOLS, TIMES, Pool
@@ -90,6 +91,7 @@ class _Maker:
                     sensitive[name].pop("t", None)
         self._others(schema)
         self._persons(schema)
+        self._left_out(schema)
         if self.comma:
             schema |= {"decimal": ",", "delimiter": ";"}
         method, options = choose_method(schema, self.n, draw)
@@ -124,6 +126,13 @@ class _Maker:
         if schema["unit_rows"] == "one":
             self.columns.append(Column("when", "int", tuple(draw.randint(0, 5) for _ in range(self.n))))
             schema |= {"unit_pick": draw.choice(["first", "last"]), "unit_order": "when"}
+
+    def _left_out(self, schema: dict[str, Any]) -> None:
+        """Rows that may be left out, drawn apart; not beside persons or bins, with which that is refused."""
+        draw = random.Random(f"{self.seed} left out")
+        binned = any("bins" in keys for keys in schema.get("sensitive", {}).values())
+        if draw.random() < 0.12 and "unit_rows" not in schema and not binned:
+            schema["suppress_rows"] = draw.choice([0.1, 0.2, "1/3", 0.5])
 
     # -- columns
 
@@ -170,7 +179,8 @@ class _Maker:
     def _quasi(self, name: str) -> dict[str, Any]:
         kind = self.draw.choice(["numeric", "numeric", "categorical", "categorical", "date", "text", "digits"])
         keys: dict[str, Any] = {"kind": kind}
-        return keys | getattr(self, f"_quasi_{kind}")(name)  # type: ignore[no-any-return]
+        keys |= getattr(self, f"_quasi_{kind}")(name)
+        return keys | draw_limits(keys, self.columns[-1].cells, self.suppress, random.Random(f"{self.seed} {name}"))
 
     def _quasi_numeric(self, name: str) -> dict[str, Any]:
         draw = self.draw

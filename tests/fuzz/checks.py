@@ -29,6 +29,7 @@ from tests.fuzz.judged import (
     release_of,
     verdict_of,
 )
+from tests.fuzz.left_out import left_out_broken
 from tests.fuzz.meaning import NoMeaning, Rows
 from tests.fuzz.oracle import Judgement, judge, persons_of, released_columns, remaining
 from tests.fuzz.truth import lies
@@ -93,7 +94,13 @@ def _release(
     frame = release.aligned()
     rows = as_rows(frame)
     original = case.rows
-    kept = remaining(original, case.schema)
+    kept = kept_rows(case, release)
+    gone = left_out_of(case, release)
+    counts["rows left out"] += len(gone)
+    could_be = remaining(original, case.schema)
+    broken = left_out_broken([original[row] for row in could_be], [could_be.index(row) for row in gone], case.schema)
+    if broken:
+        yield Finding("rows left out", "; ".join(broken))
     untrue = lies([original[row] for row in kept], rows, case.schema)
     if untrue:
         yield Finding("untrue", "; ".join(untrue[:3]))
@@ -117,6 +124,19 @@ def _release(
     yield from _mutants(case, frame, rows, draw, counts)
     for suffix in suffixes:
         yield from _written(case, release, truth, folder / f"release{suffix}", counts)
+
+
+def left_out_of(case: Case, release: tclose.Release) -> list[int]:
+    """The rows that are left out where they need not be."""
+    if not case.schema.get("suppress_rows"):
+        return []
+    return [row for row in remaining(case.rows, case.schema) if release.classes[row] < 0]
+
+
+def kept_rows(case: Case, release: tclose.Release) -> list[int]:
+    """The rows that are released."""
+    gone = set(left_out_of(case, release))
+    return [row for row in remaining(case.rows, case.schema) if row not in gone]
 
 
 # -- thresholds at and next to what is reached
@@ -273,7 +293,7 @@ def _same_in(case: Case, form: str, first: Any, folder: Path, counts: Counter[st
     if isinstance(other, tclose.TcloseError):
         yield from _quotes(case, str(other))
         return
-    untrue = lies([case.rows[row] for row in remaining(case.rows, case.schema)], as_rows(other.aligned()), case.schema)
+    untrue = lies([case.rows[row] for row in kept_rows(case, other)], as_rows(other.aligned()), case.schema)
     if untrue:
         yield Finding(f"untrue: {form}", "; ".join(untrue[:3]))
 
@@ -316,7 +336,7 @@ def _written(
     wrong = differences(truth, told.k, told.t, told.l)
     if wrong:
         yield Finding("verdict on a file", "; ".join(wrong))
-    untrue = lies([case.rows[row] for row in remaining(case.rows, case.schema)], rows, case.schema)
+    untrue = lies([case.rows[row] for row in kept_rows(case, release)], rows, case.schema)
     if untrue:
         yield Finding("untrue: written", "; ".join(untrue[:3]))
 

@@ -15,6 +15,8 @@ def is_feasible(case: Case) -> bool:
     schema, rows = case.schema, case.rows
     if schema.get("keep") and not schema.get("keep_unchecked"):
         return False
+    if any("coarsest" in keys for keys in schema["quasi"].values()):
+        return False  # one class of all rows may be too coarse
     rows = [rows[place] for place in remaining(rows, schema)]
     if not rows or (_has_missing(rows, schema) and schema.get("missing") != "category"):
         return False

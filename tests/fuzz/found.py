@@ -131,6 +131,12 @@ FOUND = [
         "the verifier compares the text of a timestamp with that of a day",
     ),
     Found(
+        "stars at the end of values, of which a release shows no more than a beginning",
+        _quasi("text", ["1*", "1*", "11", "11", "20", "20"], {
+            "kind": "categorical", "hierarchy": {"build": "prefixes", "lengths": [2, 1]}, "finest": 1, "coarsest": 1}),
+        "a value that ends in a star is taken for a coarser one, and its own release refused",
+    ),
+    Found(
         "both zeros are one number",
         _one("float", [0.0, -0.0, 1.0, -0.0], {"distance": "equal"}),
     ),

@@ -8,6 +8,9 @@ from typing import Any
 ANY = ("tight", "mondrian", "mondrian", "sabre-ak", "sabre-knn", "fragments", "clusters", "pca", "microaggregation")
 PARTICULAR = ("k-approx", "two-diversity", "milp", "incognito", "exact", "fragments-strict")
 IN_PERSONS = ("tight", "mondrian")
+LEAVES_ROWS_OUT = ("tight", "mondrian", "mondrian")
+KEEPS_COARSEST = ("tight", "mondrian", "exact")
+COUNTS_WEIGHTS = (*KEEPS_COARSEST, "incognito", "sabre-knn", "milp", "two-diversity")
 OPTIONS: dict[str, dict[str, list[str]]] = {
     "tight": {"effort": ["fast", "balanced", "best"]},
     "sabre-ak": {"bound": ["printed", "largest"], "search_budget": ["true", "false"], "try_first": ["true", "false"]},
@@ -36,6 +39,11 @@ def choose_method(schema: dict[str, Any], n: int, draw: random.Random) -> tuple[
     frequency = all(keys.get("l") == {"frequency": 2} and not {"t", "rise", "beta"} & {*keys} for keys in asked)
     if schema["k"] <= 2 and frequency and "joint" not in schema:
         able += ["two-diversity"] * 6
+    kept = [keys for keys in quasi if "coarsest" in keys]
+    if (kept or any("weight" in keys for keys in quasi)) and draw.random() < 0.95:
+        able = [name for name in able if name in (KEEPS_COARSEST if kept else COUNTS_WEIGHTS)]
+    if schema.get("suppress_rows") and draw.random() < 0.95:
+        able = [*LEAVES_ROWS_OUT]
     method = draw.choice(PARTICULAR if draw.random() < 0.03 else able)
     if schema.get("unit_rows") == "all" and method not in IN_PERSONS and draw.random() < 0.9:
         method = draw.choice(IN_PERSONS)

@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import exp, log, prod
 from typing import Any
 
+from tests.fuzz.coarseness import beyond_limits
 from tests.fuzz.grounds import Attribute, Keys, attribute, exact, joined, leaf_paths
 from tests.fuzz.meaning import Cell, Rows, is_missing, label
 from tests.oracles.belief import is_below_log, is_enhanced, largest_beta, largest_rise
@@ -125,6 +126,7 @@ def judge(rows: Rows, schema: Keys, who: list[str] | None = None) -> Judgement:
     broken = [f"k is {k}"] if k < schema["k"] else []
     broken += [f"t of {name} is {t[name]}" for name, limit in asked.items() if t[name] > limit]
     broken += _narrow_groups(rows, quasi, schema, who)
+    broken += beyond_limits(rows, schema)
     persons = None if who is None else min((len({who[row] for row in each}) for each in classes), default=0)
     broken += [f"k is {persons} in persons"] if persons is not None and persons < schema["k"] else []
     l = {}  # noqa: E741
@@ -138,12 +140,12 @@ def judge(rows: Rows, schema: Keys, who: list[str] | None = None) -> Judgement:
         if "rise" not in keys and "beta" not in keys:
             continue
         if schema.get("unit_rows") != "all":
-            sides = _capped([row[name] for row in rows], attributes[name], keys, schema)
+            sides = capped_sides([row[name] for row in rows], attributes[name], keys, schema)
             pairs = [(values, [[values[row] for row in members] for members in classes]) for values in sides]
             rises[name] = max(largest_rise(*pair) for pair in pairs), max(largest_beta(*pair) for pair in pairs)
             broken += _broken_caps(name, keys, rises[name], all(is_enhanced(*pair) for pair in pairs))
         elif who is not None:
-            sides = _capped([row[name] for row in rows], attributes[name], keys, schema)
+            sides = capped_sides([row[name] for row in rows], attributes[name], keys, schema)
             person_rises[name], enhanced = _in_persons(sides, who, classes)
             broken += [f"{each} in persons" for each in _broken_caps(name, keys, person_rises[name], enhanced)]
     return Judgement(len(rows), len(classes), k, t, l, broken, rises, persons, person_rises)
@@ -165,7 +167,7 @@ def _in_persons(
     return (rise, beta), enhanced
 
 
-def _capped(cells: list[Cell], of: Attribute, keys: Keys, schema: Keys) -> list[list[Any]]:
+def capped_sides(cells: list[Cell], of: Attribute, keys: Keys, schema: Keys) -> list[list[Any]]:
     """What has a share, row by row: the value; and at every depth of a hierarchy, if asked, the node there."""
     sides: list[list[Any]] = [list(of.places)]
     if keys.get("levels"):
@@ -236,6 +238,6 @@ def texts(rows: Rows) -> list[dict[str, str]]:
 
 
 __all__ = [
-    "Cell", "Diverse", "Judgement", "groups", "is_diverse", "judge", "persons_of", "released_columns", "remaining",
-    "texts",
+    "Cell", "Diverse", "Judgement", "capped_sides", "groups", "is_diverse", "judge", "persons_of", "released_columns",
+    "remaining", "texts",
 ]  # fmt: skip

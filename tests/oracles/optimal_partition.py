@@ -23,6 +23,7 @@ from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
 from tests.oracles import belief, diversity
 from tests.oracles import distance as d
+from tests.oracles import limited_columns as limited
 from tests.oracles.sabre import exact_transport
 
 Members = tuple[int, ...]
@@ -37,7 +38,7 @@ class Problem:
     """A table, with what every class must meet and what it costs.
 
     `prices` give the cost of one row of a class, each as a share that is summed up: a hidden
-    cell costs 1 under suppression, a column its loss over the number of columns otherwise.
+    cell costs 1 under suppression, a column its loss over the number of columns otherwise; each times its weight.
     """
 
     n: int
@@ -58,9 +59,13 @@ class Problem:
         tests += [
             close(Domain.joined([domains[column] for column in joint.columns]), joint.t) for joint in schema.joint
         ]
-        prices = [price for quasi in schema.quasi for price in prices_of(quasi, columns[quasi.column], schema)]
-        whole = Fraction(len(prices)) if schema.recode == "suppress" else Fraction(1)
-        return cls(n, schema.k, tests, prices, whole)
+        tests += [
+            limited.is_allowed(quasi, columns[quasi.column]) for quasi in schema.quasi if quasi.coarsest is not None
+        ]
+        priced = [(quasi.weight, list(prices_of(quasi, columns[quasi.column], schema))) for quasi in schema.quasi]
+        cells = sum((weight * len(own) for weight, own in priced), Fraction(0))
+        whole = cells if schema.recode == "suppress" else Fraction(1)
+        return cls(n, schema.k, tests, [price for _, own in priced for price in own], whole)
 
     def allowed(self, members: Members) -> bool:
         """Whether these rows may be a class."""
@@ -299,7 +304,7 @@ def diverse(domain: Domain, asked: Diversity) -> Test:
 def prices_of(quasi: Quasi, cells: list[Cell], schema: Schema) -> Iterator[Price]:
     """The prices of one quasi-identifier, those of kind digits one a position."""
     hides = schema.recode == "suppress"
-    share = Fraction(1) if hides else Fraction(1, len(schema.quasi))
+    share = Fraction(quasi.weight) if hides else quasi.weight / sum((each.weight for each in schema.quasi), Fraction(0))
     if quasi.kind == "digits":
         width = max((len(str(each)) for each in cells if each is not None), default=1)
         for place in range(width):
@@ -356,6 +361,21 @@ def _span_price(quasi: Quasi, cells: list[Cell], share: Fraction) -> Price:
     return price
 
 
+def _limited_price(quasi: Quasi, cells: list[Cell], share: Fraction, distinct: list[str]) -> Price:
+    """The same where a release must not be as fine as the values: even one by itself may lose something."""
+    ways = limited.tree_of(quasi, cells)
+
+    def price(members: Members) -> Fraction:
+        values = [cells[row] for row in members]
+        if None in values:
+            return share if len(set(values)) > 1 else Fraction(0)
+        if quasi.kind == "text":
+            return share * limited.prefix_share(values, quasi, distinct)
+        return share * limited.leaf_share(limited.shown_node([str(value) for value in values], quasi, ways), ways)
+
+    return price
+
+
 def prefixes(text: str) -> list[str]:
     """All beginnings of a text, the longest first."""
     return [text[:length] for length in range(len(text), -1, -1)]
@@ -370,6 +390,8 @@ def _on_line(given: Any, quasi: Quasi) -> Fraction:
 def _tree_price(quasi: Quasi, cells: list[Cell], share: Fraction) -> Price:
     """The share of the leaves, or of the different texts, that are released alike."""
     distinct = sorted({str(each) for each in cells if each is not None})
+    if quasi.finest is not None:
+        return _limited_price(quasi, cells, share, distinct)
     if quasi.kind == "text":
 
         def lose(values: list[Cell]) -> Fraction:

@@ -96,13 +96,17 @@ def cell_loss(values: Sequence[Any], column: Sequence[Any], quasi: Spec, recode:
 
 
 def class_cost(members: Rows, table: Rows, quasi: Mapping[str, Spec], recode: str) -> Fraction:
-    """Rows times the mean loss of the quasi-identifiers; under suppression of the cells, where each digit is one."""
-    losses, cells = Fraction(0), 0
+    """Rows times the mean loss of the quasi-identifiers; under suppression of the cells, where each digit is one.
+
+    A column, or each of its cells, counts as often as its `weight` says.
+    """
+    losses, cells = Fraction(0), Fraction(0)
     for name, spec in quasi.items():
         column = [row[name] for row in table]
         width = len(column[0]) if spec["kind"] == "digits" and recode == "suppress" else 1
-        losses += width * cell_loss([row[name] for row in members], column, spec, recode)
-        cells += width
+        counted = width * Fraction(str(spec.get("weight", 1)))
+        losses += counted * cell_loss([row[name] for row in members], column, spec, recode)
+        cells += counted
     return len(members) * losses / cells
 
 

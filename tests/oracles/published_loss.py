@@ -12,6 +12,15 @@ from tests.fuzz.meaning import Cell, Rows, day, is_missing, label, number
 Ends = tuple[Fraction | None, Fraction | None]
 
 
+def whole_loss(losses: dict[str, Fraction | None], schema: dict[str, Any]) -> Fraction | None:
+    """The mean over the columns by their weights; None if one of them has no loss."""
+    weights = {name: Fraction(str(keys.get("weight", 1))) for name, keys in schema["quasi"].items()}
+    known = [(weights[name], loss) for name, loss in losses.items() if loss is not None]
+    if len(known) < len(losses):
+        return None
+    return sum((weight * loss for weight, loss in known), Fraction(0)) / sum(weights.values())
+
+
 def published_loss(rows: Rows, schema: dict[str, Any]) -> dict[str, Fraction | None]:
     """The loss of each quasi-identifier; `schema` has the keys of the TOML form."""
     return {name: _column(rows, name, keys, schema) for name, keys in schema["quasi"].items()}
@@ -31,7 +40,7 @@ def _column(rows: Rows, name: str, keys: dict[str, Any], schema: dict[str, Any])
     if keys.get("publish") == "mean":
         return None
     if keys["kind"] in ("numeric", "date") and schema.get("recode") != "suppress":
-        return _mean(_widths([_ends(row, name, keys, schema) for row in rows], keys))
+        return _mean(_widths([ends_of(row, name, keys, schema) for row in rows], keys))
     return _mean([_of_text(row[name], keys, schema) for row in rows])
 
 
@@ -108,7 +117,7 @@ def _limit(given: Any, keys: dict[str, Any]) -> Fraction:
     return Fraction(day(given)) if keys["kind"] == "date" else number(given)
 
 
-def _ends(row: dict[str, Cell], name: str, keys: dict[str, Any], schema: dict[str, Any]) -> Any:
+def ends_of(row: dict[str, Cell], name: str, keys: dict[str, Any], schema: dict[str, Any]) -> Any:
     """None for a missing value, `*`, or the two ends with the numbers that stand for an open one."""
     if keys.get("publish") == "bounds":
         low, high = row[f"{name}_low"], row[f"{name}_high"]

@@ -14,6 +14,7 @@ import numpy as np
 from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.rows_left_out import holds_with_left_out, leave_rows_out
 from tclose.errors import SchemaError
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable
@@ -180,14 +181,18 @@ def run_method(
     control: Control,
     start: Partition | None = None,
 ) -> Partition:
-    """Run a method; `start` comes back if it holds and loses no more. While loops are compiled, no time is counted."""
+    """Run a method; `start` comes back if it holds and loses no more. While loops are compiled, no time is counted.
+
+    Where rows may be left out, some may be: their labels are -1.
+    """
     from tclose.kernels.compile import compiling_timed  # loads the compiler, which most of the package does without
 
     with compiling_timed() as compiling:
         control.uncounted = control.uncounted or (lambda: compiling.elapsed)
-        if start is not None and not requirement.holds_in_all(table, start.labels):
+        if start is not None and not holds_with_left_out(requirement, table, start.labels):
             start = None
-        found = algorithm.partition(table, requirement, rng=rng, control=control, start=start)
+        form = algorithm.partition if requirement.left_out is None else partial(leave_rows_out, algorithm)
+        found = form(table, requirement, rng=rng, control=control, start=start)
     if not isinstance(found, Partition) or len(found.labels) != len(table):
         raise SchemaError(f"'{algorithm.name}' must return a Partition with a label for each of the {len(table)} rows.")
     return found if start is None else better_of(found, start, table)

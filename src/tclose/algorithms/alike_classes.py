@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.shared.in_blocks import columns_mixed
+from tclose.errors import InfeasibleError
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
 
@@ -44,6 +46,11 @@ def settle_alike(
         if not broken:
             return partition
         partition = replace(partition, labels=_joined(table, requirement, seen, rows, broken))
+        if columns := columns_mixed(table, partition.labels):
+            raise InfeasibleError(
+                "Classes that are released alike keep caps in persons only together with others, which `coarsest` of "
+                f"{' and '.join(map(repr, columns))} keeps apart from them. Allow coarser values there."
+            )
 
 
 def _unions(seen: Integers, partition: Partition) -> list[int]:

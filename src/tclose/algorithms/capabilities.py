@@ -8,6 +8,7 @@ EVERY_DISTANCE = frozenset({"equal", "ordered", "numeric", "hierarchical", "matr
 EVERY_GUARANTEE = frozenset({"k", "t", "l", "rise", "beta"})
 IN_PERSONS = frozenset({"k in persons", "rise in persons", "beta in persons"})
 EVERY_RECODING = frozenset({"generalize", "suppress"})
+BY_ENCODING = frozenset({"finest"})  # what every method keeps: it sees no finer values
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,11 @@ class Capabilities:
     distances, guarantees, recodings
         The distances it knows, what it guarantees of k, t, l, rise and beta, and the values of `recode` it takes.
         k, rise and beta `in persons` are what `unit_rows = "all"` asks: the last two are not kept by merging classes.
+    keeps
+        What it keeps of the keys that not every method can: `weight` and `coarsest` of quasi-identifiers, and
+        `suppress_rows`. A method that forms classes by their loss counts weights; one that has classes kept apart by
+        `coarsest` uses `algorithms.shared.in_blocks`; rows are left out by `algorithms.rows_left_out`, around a method
+        that is quick enough to be run several times.
     needs_levels
         Whether every quasi-identifier must have a hierarchy to climb.
     small_only
@@ -41,5 +47,6 @@ class Capabilities:
     distances: frozenset[str] = EVERY_DISTANCE
     guarantees: frozenset[str] = EVERY_GUARANTEE
     recodings: frozenset[str] = EVERY_RECODING
+    keeps: frozenset[str] = BY_ENCODING
     needs_levels: bool = False
     small_only: bool = False

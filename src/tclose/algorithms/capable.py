@@ -38,10 +38,32 @@ def check_capable(algorithm: Algorithm, schema: Schema) -> None:
         raise SchemaError(
             f"'{algorithm.name}' does not take recode = \"{schema.recode}\". Allowed: {', '.join(can.recodings)}."
         )
+    _check_kept(algorithm, schema)
     if can.needs_levels and schema.without_levels:
         raise SchemaError(_lacking_hierarchies(algorithm.name, schema.without_levels))
     if isinstance(algorithm, Choosy):
         algorithm.refuse(schema)
+
+
+def _check_kept(algorithm: Algorithm, schema: Schema) -> None:
+    """Refuse weights and limits of columns, and rows left out, that the method does not keep."""
+    if schema.suppress_rows and "suppress_rows" not in algorithm.capabilities.keeps:
+        raise SchemaError(
+            f"'{algorithm.name}' does not leave rows out, and the schema has suppress_rows. Take it out, or use "
+            f"'{DEFAULT}'."
+        )
+    for quasi in schema.quasi:
+        asked = {
+            "weight": quasi.weight != 1,
+            "coarsest": quasi.coarsest is not None,
+            "finest": quasi.finest is not None,
+        }
+        for key, is_asked in asked.items():
+            if is_asked and key not in algorithm.capabilities.keeps:
+                raise SchemaError(
+                    f"'{algorithm.name}' does not keep `{key}`, which [quasi.{quasi.column}] asks. Take it out, or use "
+                    f"'{DEFAULT}'."
+                )
 
 
 def _lacking_hierarchies(method: str, columns: tuple[str, ...]) -> str:

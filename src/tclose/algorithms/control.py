@@ -36,9 +36,9 @@ class Control:
         self.seconds, self.listener, self.uncounted, self._started = seconds, listener, None, time.monotonic()
 
     def report(self, loss: float | None = None, done: float | None = None) -> None:
-        """Tell how far the method is."""
+        """Tell how far the method is; classes that are still too wide for `coarsest` lose all."""
         if self.listener is not None:
-            self.listener(loss, done)
+            self.listener(None if loss is None else min(loss, 1.0), done)
 
     def end(self) -> None:
         """Ask the method to come back with what it has."""

@@ -13,7 +13,7 @@ from tclose.algorithms.person_limits import PersonLimits
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.distances import Line, Transport, Tree
 from tclose.schema.columns import Diversity
-from tclose.table.axes import SpanAxis, TreeAxis
+from tclose.table.axes import TOO_WIDE, SpanAxis, TreeAxis
 from tclose.table.encode import Domain, EncodedTable
 
 if TYPE_CHECKING:  # kernels load the compiler, which whoever only asks about methods does not need
@@ -157,15 +157,18 @@ def costs_of(table: EncodedTable) -> Costs:
     """What a span of places costs on each axis."""
     from tclose.kernels import costs as columns
 
-    rows = np.zeros((len(table.axes), 6), np.int64)
+    rows = np.zeros((len(table.axes), columns.N_COLUMNS), np.int64)
     data = [np.zeros(0)]
     for row, axis in zip(rows, table.axes, strict=True):
         row[columns.IS_TREE], row[columns.LAST] = isinstance(axis, TreeAxis), axis.size - axis.missing
-        parts = {columns.LEVELS: _range_maxima(axis.gap_costs)} if isinstance(axis, TreeAxis) else {}
+        row[columns.OWN] = row[columns.REACH] = -1
         if isinstance(axis, SpanAxis):
             parts = {columns.LOWS: axis.lows, columns.HIGHS: axis.highs}
+            parts |= {} if axis.reach is None else {columns.REACH: np.append(axis.reach, TOO_WIDE / axis.weight)}
         else:
             row[columns.WIDTH] = len(axis.gap_costs)
+            parts = {columns.LEVELS: _range_maxima(axis.gap_costs)}
+            parts |= {} if axis.own_costs is None else {columns.OWN: axis.own_costs}
         for column, part in parts.items():
             row[column] = sum(map(len, data))
             data.append(part.ravel())

@@ -119,11 +119,14 @@ class Requirement:
         has k persons is a diversity of k distinct persons.
     n
         The number of rows of the reference.
+    left_out
+        The share of rows that may be left out, if any may: `run_method` sees to it, a method does not.
     """
 
     k: int
     attributes: tuple[Attribute, ...]
     n: int
+    left_out: Fraction | None = None
 
     @classmethod
     def of(cls, schema: Schema, table: EncodedTable) -> Requirement:
@@ -140,7 +143,7 @@ class Requirement:
             Attribute(domain, np.bincount(codes, minlength=domain.size).astype(np.int64), *of_column)
             for domain, codes, of_column in zip(table.domains, table.codes, asked, strict=True)
         )
-        return cls(schema.k, attributes, len(table))
+        return cls(schema.k, attributes, len(table), schema.suppress_rows or None)
 
     def with_k(self, k: int) -> Requirement:
         """The same with another k, of rows and of persons where these are counted."""

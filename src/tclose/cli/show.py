@@ -96,6 +96,10 @@ def show_release(release: Release, told: dict[str, Any]) -> None:
     if release.record.unpicked_rows:
         terminal.print(f"{release.record.unpicked_rows:,} rows were left out: one row of each person is kept.")
     _print_in_persons(terminal, release.schema, release.record.persons)
+    if release.record.left_out_rows:
+        terminal.print(
+            f"{release.record.left_out_rows:,} rows were left out: suppress_rows allows it, and it saves most."
+        )
     if release.record.dropped_rows:
         terminal.print(f"{release.record.dropped_rows:,} rows with missing values were dropped.")
     _print_attributes(terminal, measured, release.schema)

@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 from tclose.kernels.compile import kernel
 
 # Columns of the table of costs: whether it is a tree, the place for missing values, where in `data` its
-# lows and highs begin (a line) or its sparse table does (a tree), and the entries of that a level.
-IS_TREE, LAST, LOWS, HIGHS, LEVELS, WIDTH = range(6)
+# lows and highs begin (a line) or its sparse table does (a tree), and the entries of that a level. Then, -1 where there
+# is none: where what single places cost begins (a tree), and how far a span may reach from each place (a line), behind
+# which stands what it costs beyond.
+IS_TREE, LAST, LOWS, HIGHS, LEVELS, WIDTH, OWN, REACH = range(8)
+N_COLUMNS = 8
 
 
 class Costs(NamedTuple):
@@ -29,9 +32,12 @@ def span_cost(costs: Costs, axis: int, low: int, high: int) -> float:
     if not table[IS_TREE]:
         if high == last:
             return 0.0 if low == last else 1.0
-        return float(data[table[HIGHS] + high] - data[table[LOWS] + low])
+        cost = data[table[HIGHS] + high] - data[table[LOWS] + low]
+        if table[REACH] >= 0 and high > data[table[REACH] + low]:
+            cost += data[table[REACH] + last]
+        return float(cost)
     if low == high:
-        return 0.0
+        return float(data[table[OWN] + low]) if table[OWN] >= 0 else 0.0
     level, length = 0, high - low
     while 2 << level <= length:
         level += 1

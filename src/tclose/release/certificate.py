@@ -50,7 +50,9 @@ def promise(schema: Schema) -> dict[str, Any]:
     asked: dict[str, Any] = {"k": schema.k, "t": {}, "l": {}}
     columns: dict[str, Any] = {}
     for quasi in schema.quasi:
-        told = {key: getattr(quasi, key) for key in ("step", "bottom", "top") if getattr(quasi, key) is not None}
+        keys = ("step", "bottom", "top", "coarsest", "finest")
+        told = {key: getattr(quasi, key) for key in keys if getattr(quasi, key) is not None}
+        told |= {"weight": str(quasi.weight)} if quasi.weight != 1 else {}
         told = {key: value if isinstance(value, str | int) else str(value) for key, value in told.items()}
         told |= {"publish": quasi.publish} if quasi.kind in ("numeric", "date") else {}
         columns[quasi.column] = {"role": "quasi", "kind": quasi.kind, **told}
@@ -77,6 +79,8 @@ def promise(schema: Schema) -> dict[str, Any]:
             }
     if schema.counts_persons:
         asked["counted"] = COUNTED
+    if schema.suppress_rows:
+        asked["suppress_rows"] = exact_and_float(schema.suppress_rows)
     asked["t"] |= {joint.name: exact_and_float(joint.t) for joint in schema.joint}
     columns |= {name: {"role": "keep"} for name in schema.keep}
     return {"required": asked, "columns": columns}

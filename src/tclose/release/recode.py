@@ -90,7 +90,7 @@ def _is_shown(quasi: Quasi, axes: list[Axis], spans: list[Span], of_classes: lis
     those were written.
     """
     if not isinstance(axes[0], SpanAxis):
-        return all(bool((low == high).all()) for low, high in spans)
+        return quasi.finest is None and all(bool((low == high).all()) for low, high in spans)
     if quasi.publish == "mean" or (not axes[0].dates and any(column.null_count() for column in of_classes)):
         return False
     return all(column.equals(of_classes[0], check_names=False) for column in of_classes[1:])

@@ -30,6 +30,8 @@ class Record:
         Rows read, and rows left out for missing values.
     unpicked_rows
         Rows left out because another row of the same person was picked (`unit_rows = "one"`).
+    left_out_rows
+        Rows left out because that saves most (`suppress_rows`).
     seconds
         Time by stage.
     notes
@@ -53,6 +55,7 @@ class Record:
     input_columns: dict[str, str] = field(default_factory=dict)
     run: str = field(default_factory=lambda: secrets.token_hex(8))
     unpicked_rows: int = 0
+    left_out_rows: int = 0
     persons: dict[str, Any] = field(default_factory=dict)
     loss: float | None = None
     facts: dict[str, Any] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from typing import Any
 from tclose.errors import SchemaError
 from tclose.schema.belief_caps import BeliefCaps
 from tclose.schema.builders import PERIODS, Builder, Dates, Intervals, Prefixes
+from tclose.schema.column_limits import check_column_limits, check_weight
 from tclose.schema.cost_matrix import CostMatrix
 from tclose.schema.decimals import BOUNDED, is_bounded
 from tclose.schema.hierarchy import Hierarchy
@@ -52,6 +53,13 @@ class Quasi:
         How a date is written, if not ISO (as `strptime` has it).
     grouped
         Whether its numbers are released with the thousands sign of the schema.
+    weight
+        What it counts in the loss beside the others.
+    coarsest
+        Never coarser than this: the width of an interval (numeric), one of day, month, quarter, year (date), a level
+        or a label of the hierarchy (categorical), the characters shown at least (text).
+    finest
+        Never finer than this: a level of the hierarchy (categorical), the characters shown at most (text).
     """
 
     column: str
@@ -64,6 +72,9 @@ class Quasi:
     publish: str = "interval"
     format: str | None = None
     grouped: bool = False
+    weight: Fraction = Fraction(1)
+    coarsest: Number | str | None = None
+    finest: int | None = None
 
     def __post_init__(self) -> None:
         where = f"[quasi.{self.column}]"
@@ -85,6 +96,8 @@ class Quasi:
         self._check_hierarchy(where)
         self._check_step(where)
         self._check_limits(where)
+        check_weight(self.weight, where)
+        check_column_limits(self, where)
 
     def _check_hierarchy(self, where: str) -> None:
         builders: dict[str, type[Builder]] = {"numeric": Intervals, "date": Dates, "text": Prefixes}

@@ -35,6 +35,8 @@ class Hierarchy:
         The parent of each node, -1 for the root.
     source
         Where it was read from, to be written back into a schema; None if made in memory.
+    stands_for
+        Of each leaf, how many values it stands for, where a tree is cut off above its values; None if each is one.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class Hierarchy:
     labels: tuple[str, ...]
     parents: NDArray[np.int32]
     source: str | None = None
+    stands_for: NDArray[np.int64] | None = None
 
     def __eq__(self, other: object) -> bool:
         """Whether it is the same tree, wherever it was read from."""
@@ -160,20 +163,27 @@ class Hierarchy:
         return cls((root, *values), parents)
 
     @classmethod
-    def from_prefixes(cls, values: Iterable[str]) -> Hierarchy:
+    def from_prefixes(cls, values: Iterable[str], most: int | None = None) -> Hierarchy:
         """Build the tree of shared beginnings: an inner node is a prefix at which values part.
 
-        Hidden characters are shown as stars where all values are equally long, else as one.
+        Hidden characters are shown as stars where all values are equally long, else as one. Of `most` characters,
+        if that is given, no more are shown: a leaf is then a beginning of that length, in the order of these texts.
 
         Examples
         --------
         >>> Hierarchy.from_prefixes(["02139", "02142", "10001"]).labels
         ('*****', '021**', '02139', '02142', '10001')
+        >>> Hierarchy.from_prefixes(["02139", "02142", "10001"], 2).labels
+        ('*****', '02***', '10***')
         """
-        ordered = sorted(set(values))
-        if not ordered:
+        whole = sorted(set(values))
+        if not whole:
             return cls.flat(())
-        width = len(ordered[0]) if len({len(value) for value in ordered}) == 1 else 0
+        width = len(whole[0]) if len({len(value) for value in whole}) == 1 else 0
+        below: dict[str, list[str]] = {}
+        for value in whole:
+            below.setdefault(value[:most], []).append(value)
+        ordered = sorted(below)
         shared = [0, *map(_shared, ordered, ordered[1:])]  # of each value with the one before
         labels: list[str] = []
         parents: list[int] = []
@@ -181,7 +191,8 @@ class Hierarchy:
         while stack:
             low, high, above = stack.pop()
             if high - low == 1 and above >= 0:
-                labels.append(ordered[low])
+                shown = ordered[low]
+                labels.append(shown if below[shown] == [shown] else _stars(shown, width))
             else:
                 least = min(shared[low + 1 : high], default=0)  # what the first and the last share, all do
                 prefix = ordered[low][:least]
@@ -190,7 +201,8 @@ class Hierarchy:
                 stack.extend(reversed([(start, stop, len(labels)) for start, stop in groups]))
                 labels.append(_stars(prefix, width))
             parents.append(above)
-        return cls(tuple(labels), np.array(parents, np.int32))
+        stands_for = None if most is None else np.array([len(below[each]) for each in ordered], np.int64)
+        return cls(tuple(labels), np.array(parents, np.int32), None, stands_for)
 
     @classmethod
     def _in_pre_order(cls, labels: list[str], parent_of: list[int], source: str | None) -> Hierarchy:
@@ -247,8 +259,28 @@ class Hierarchy:
     def leaf_counts(self) -> NDArray[np.int64]:
         """The number of leaves below each node (1 at a leaf)."""
         weights = np.zeros(len(self.labels), np.int64)
-        weights[self.leaf_nodes] = 1
+        weights[self.leaf_nodes] = 1 if self.stands_for is None else self.stands_for
         return self.sums(weights)
+
+    def cut(self, level: int) -> tuple[Hierarchy, NDArray[np.int64]]:
+        """The tree without what is finer than a level, and which of its nodes is each of the others.
+
+        At level l a leaf is shown by its highest ancestor of height l at most. Of the tree that is left these are the
+        leaves, each of which stands for those that were below it.
+
+        Examples
+        --------
+        >>> tree, nodes = Hierarchy.from_nested({"lung": ["flu", "asthma"], "skin": []}).cut(1)
+        >>> tree.labels, tree.leaf_counts.tolist(), nodes.tolist()
+        (('*', 'lung', 'skin'), [3, 2, 1], [0, 1, -1, -1, 2])
+        """
+        kept = np.ones(len(self.labels), bool)
+        kept[1:] = self.heights[self.parents[1:]] > level
+        nodes = np.where(kept, np.cumsum(kept) - 1, -1)
+        left = np.flatnonzero(kept)
+        parents = np.append(np.int32(-1), nodes[self.parents[left[1:]]]).astype(np.int32)
+        tree = Hierarchy(tuple(self.labels[node] for node in left.tolist()), parents)
+        return Hierarchy(tree.labels, parents, None, self.leaf_counts[left][tree.leaf_nodes]), nodes
 
     def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
         """The sum of `weights` (one a node) over the subtree of each node."""

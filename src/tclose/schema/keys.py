@@ -22,6 +22,7 @@ class ColumnKeys(TypedDict, total=False):
     sensitive: Mapping[str, Threshold | Mapping[str, Any]]
     joint: Mapping[str, Mapping[str, Any]]
     recode: Literal["generalize", "suppress"]
+    suppress_rows: Threshold | None
     missing: Literal["category", "drop", "error"] | None
     missing_values: Sequence[str]
     identifiers: Sequence[str]

@@ -11,6 +11,7 @@ import secrets
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Union
 
@@ -20,7 +21,7 @@ from tclose.errors import SchemaError
 from tclose.schema.builders import Dates, Intervals
 from tclose.schema.columns import Joint, Quasi, Sensitive, is_whole
 from tclose.schema.name_patterns import ROLES, ColumnRules, is_pattern
-from tclose.schema.toml import column_as_dict, parse, read_toml
+from tclose.schema.toml import as_number, column_as_dict, parse, read_toml
 from tclose.schema.written_forms import THOUSANDS, DateForm, NumberForm
 
 SchemaLike: TypeAlias = Union["Schema", Mapping[str, Any], str, Path]
@@ -52,6 +53,7 @@ class Schema:
     sensitive: tuple[Sensitive, ...] = ()
     joint: tuple[Joint, ...] = ()
     recode: Literal["generalize", "suppress"] = "generalize"
+    suppress_rows: Fraction | None = None
     missing: Literal["category", "drop", "error"] | None = None
     missing_values: tuple[str, ...] = ()
     identifiers: tuple[str, ...] = ()
@@ -70,6 +72,7 @@ class Schema:
 
     def __post_init__(self) -> None:
         problems = [*self._wrong_keys(), *self._wrong_units(), *self._wrong_roles(), *self._wrong_joints()]
+        problems += self._wrong_left_out()
         if problems:
             raise SchemaError(*problems)
 
@@ -99,6 +102,11 @@ class Schema:
             if role not in ROLES:
                 yield f"roles: the role of '{name}' must be one of {', '.join(ROLES)}."
         for quasi in self.quasi if self.recode == "suppress" else ():
+            if quasi.coarsest is not None or quasi.finest is not None:
+                yield (
+                    f'[quasi.{quasi.column}]: recode = "suppress" keeps a value or hides it; it takes no coarsest or '
+                    "finest."
+                )
             if quasi.publish != "interval" or any(limit is not None for limit in (quasi.step, quasi.bottom, quasi.top)):
                 yield (
                     f'[quasi.{quasi.column}]: recode = "suppress" keeps a value or hides it; '
@@ -120,6 +128,23 @@ class Schema:
             yield 'unit_order is for unit_pick = "first" or "last".'
         if self.unit_order is not None and self.unit_order == self.unit:
             yield "unit_order must be another column than `unit`, whose value all rows of a person share."
+
+    def _wrong_left_out(self) -> Iterator[str]:
+        if self.suppress_rows is None:
+            return
+        if not 0 <= self.suppress_rows < 1:
+            yield "suppress_rows must be from 0 to below 1: the share of rows that may be left out."
+        if self.unit_rows is not None:
+            yield (
+                "suppress_rows is not together with unit_rows: which row of a person was left out could not be "
+                "checked. Keep one row of each person before, or leave one of the keys out."
+            )
+        for sensitive in self.sensitive:
+            if sensitive.bins is not None:
+                yield (
+                    f"[sensitive.{sensitive.column}]: `bins` depend on which rows are released, and which rows "
+                    "suppress_rows leaves out depends on the bins. Give `edges` instead."
+                )
 
     def _wrong_roles(self) -> Iterator[str]:
         roles: dict[str, str] = {}
@@ -200,6 +225,7 @@ class Schema:
             given = getattr(self, field.name)
             if given != field.default:
                 listed = dict if field.name == "roles" else list
+                given = as_number(given) if isinstance(given, Fraction) else given
                 keys[field.name] = listed(given) if isinstance(given, tuple) else given
         keys["quasi"] = {quasi.column: column_as_dict(quasi, Path(base)) for quasi in self.quasi}
         keys["sensitive"] = {each.column: column_as_dict(each, Path(base)) for each in self.sensitive}
@@ -304,6 +330,19 @@ class Schema:
         """The quasi-identifiers that a method which climbs hierarchies cannot take; a hidden cell needs none."""
         return tuple(q.column for q in self.quasi if not q.has_levels and self.recode != "suppress")
 
+    @property
+    def shares(self) -> dict[str, Fraction]:
+        """What each quasi-identifier counts in the loss: its weight over the sum of all weights.
+
+        Examples
+        --------
+        >>> quasi = {"age": {"kind": "numeric", "weight": 3}, "sex": {"kind": "categorical"}}
+        >>> Schema.from_dict({"k": 5, "quasi": quasi}).shares
+        {'age': Fraction(3, 4), 'sex': Fraction(1, 4)}
+        """
+        total = sum((quasi.weight for quasi in self.quasi), Fraction(0))
+        return {quasi.column: quasi.weight / total for quasi in self.quasi}
+
     def number_form(self, quasi: Quasi | None = None) -> NumberForm:
         """How numbers are released in text: those of a quasi-identifier, or any others."""
         return NumberForm(self.decimal, self.thousands if quasi is not None and quasi.grouped else "")
@@ -319,7 +358,7 @@ class Schema:
     @property
     def may_leave_rows_out(self) -> bool:
         """Whether rows of the table may be missing from a release."""
-        return self.missing == "drop" or self.unit_rows == "one"
+        return self.missing == "drop" or self.unit_rows == "one" or bool(self.suppress_rows)
 
     @property
     def counts_persons(self) -> bool:

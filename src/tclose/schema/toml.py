@@ -79,6 +79,11 @@ def parse(keys: Mapping[str, Any], base: Path, known: list[str]) -> tuple[dict[s
     rest = {key: keys[key] for key in (*TEXTS, *SWITCHES) if isinstance(keys.get(key), str | bool)}
     rest |= {key: tuple(keys[key]) for key in LISTS if _is_texts(keys.get(key))}
     rest |= {"roles": _roles(keys["roles"], problems)} if "roles" in keys else {}
+    if "suppress_rows" in keys:
+        try:
+            rest["suppress_rows"] = exact(keys["suppress_rows"], "schema", "suppress_rows")
+        except SchemaError as error:
+            problems.append(str(error))
     return {"k": keys.get("k", 1), "quasi": quasi, "sensitive": sensitive, "joint": joint, **rest}, problems
 
 
@@ -135,6 +140,7 @@ def _quasi(name: str, table: Mapping[str, Any], base: Path) -> Quasi:
             given |= {key: _date(given[key], where)} if key in given else {}
         if "range" in given:
             given["range"] = tuple(_date(limit, where) for limit in given["range"])
+    given |= {"weight": exact(given["weight"], where, "weight")} if "weight" in given else {}
     return Quasi(name, **given)
 
 
@@ -285,10 +291,10 @@ def column_as_dict(column: Quasi | Sensitive | Joint, base: Path) -> dict[str, A
 
 def _plain(given: Any, base: Path) -> Any:
     if isinstance(given, Fraction):
-        return _number(given)
+        return as_number(given)
     if isinstance(given, Diversity):
         return {
-            name: {"c": _number(asked[0]), "l": asked[1]} if name == "recursive" else _plain(asked, base)
+            name: {"c": as_number(asked[0]), "l": asked[1]} if name == "recursive" else _plain(asked, base)
             for name, asked in given.items()
         }
     if isinstance(given, Hierarchy | CostMatrix) and given.source:
@@ -296,13 +302,13 @@ def _plain(given: Any, base: Path) -> Any:
     if isinstance(given, Hierarchy):
         return given.nested()
     if isinstance(given, CostMatrix):
-        return {"values": list(given.values), "costs": [[_number(cost) for cost in row] for row in given.costs]}
+        return {"values": list(given.values), "costs": [[as_number(cost) for cost in row] for row in given.costs]}
     if isinstance(given, Builder):
         return builder_as_dict(given)
     return list(given) if isinstance(given, tuple) else given
 
 
-def _number(given: Fraction) -> Decimal | int | str:
+def as_number(given: Fraction) -> Decimal | int | str:
     """As short a TOML value as says exactly this fraction."""
     if given.denominator == 1:
         return given.numerator

@@ -47,6 +47,13 @@ def check_schema(schema: Schema) -> None:
     for field in fields(schema):
         if field.name in REFUSED and getattr(schema, field.name) != field.default:
             raise SchemaError(f"`{field.name}` is not for streams: {REFUSED[field.name]}")
+    for quasi in schema.quasi:
+        for key in ("coarsest", "finest"):
+            if getattr(quasi, key) is not None:
+                raise SchemaError(
+                    f"[quasi.{quasi.column}]: `{key}` is not for streams: rows wait for others to form a class with, "
+                    "and none may come that it allows. Take it out."
+                )
     if schema.unit is not None:
         raise SchemaError(
             "A stream does not know whether a unit will have further rows. Take `unit` out, and see to it that every "

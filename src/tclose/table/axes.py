@@ -4,6 +4,10 @@ The loss of a span is that of 004 section 3.2: the share of the range (numbers a
 of the leaves below the lowest common ancestor (trees), 0 for a single value. Missing is the
 last place; a span that mixes it with anything else is `*` and loses everything.
 
+A column that has a `coarsest` keeps places apart: its `blocks` are groups of places that no class may mix, and `reach`
+says how far an interval may go from where it begins. A span that goes farther costs more than all else together, so
+that whoever looks for what costs least does not take it.
+
 The levels of an axis are for methods that climb its hierarchy: each puts the places into groups,
 neighbours into one, and each level only joins groups of the one below. At the top all are one.
 """
@@ -11,6 +15,7 @@ neighbours into one, and each level only joins groups of the one below. At the t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +30,10 @@ from tclose.schema.written_forms import DateForm, NumberForm
 Places = NDArray[np.int32]
 Floats = NDArray[np.float64]
 PLAIN_NUMBERS = NumberForm()
+ONE = Fraction(1)
+TOO_WIDE = (
+    1e6  # what a row costs in a class that is wider than `coarsest` allows; by all other losses it costs 1 at most
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +44,7 @@ class SpanAxis:
     ----------
     column
         The quasi-identifier it belongs to.
-    weight
+    share
         Its share in the loss of a row.
     lows, highs
         For each place, where an interval that begins or ends there does so, in units of the
@@ -55,10 +64,16 @@ class SpanAxis:
         The range as a whole number: every end is a multiple of one part in so many.
     form
         How its labels are written.
+    column_weight
+        What the schema says its column weighs; all axes of a column have the same.
+    blocks
+        The group of each place that no class may mix with another; None where all may be mixed.
+    reach
+        The last place at which an interval may end that begins at each; None where it may end at any.
     """
 
     column: str
-    weight: float
+    share: Fraction
     lows: Floats
     highs: Floats
     low_labels: NDArray[np.object_]
@@ -70,6 +85,14 @@ class SpanAxis:
     builder: Builder | None = None
     scale: int = 1
     form: NumberForm | DateForm = PLAIN_NUMBERS
+    column_weight: Fraction = ONE
+    blocks: Places | None = None
+    reach: Places | None = None
+
+    @property
+    def weight(self) -> float:
+        """Its share in the loss of a row, as methods count."""
+        return float(self.share)
 
     @property
     def size(self) -> int:
@@ -110,7 +133,17 @@ class SpanAxis:
         inner = high < last
         cost = np.where(low == high, 0.0, 1.0)
         cost[inner] = self.highs[high[inner]] - self.lows[low[inner]]
+        if self.reach is not None:
+            cost[self.too_wide(low, high)] += TOO_WIDE / self.weight
         return cost
+
+    def too_wide(self, low: Places, high: Places) -> NDArray[np.bool_]:
+        """Which spans go farther than `reach`; those that mix in missing values, `blocks` keep apart."""
+        wide = np.zeros(len(low), bool)
+        if self.reach is not None:
+            inner = high < len(self.lows)
+            wide[inner] = high[inner] > self.reach[low[inner]]
+        return wide
 
     def labels(self, low: Places, high: Places) -> list[str | None]:
         """What is released for each span, None where all is missing."""
@@ -148,7 +181,7 @@ class TreeAxis:
 
     Attributes
     ----------
-    column, weight, missing
+    column, share, missing, column_weight, blocks
         As for `SpanAxis`.
     hierarchy
         The tree; its unused leaves have places too.
@@ -163,13 +196,20 @@ class TreeAxis:
     """
 
     column: str
-    weight: float
+    share: Fraction
     hierarchy: Hierarchy
     leaves: NDArray[np.int32]
     missing: bool
     position: int | None = None
     builder: Builder | None = None
     form: NumberForm | DateForm | None = None
+    column_weight: Fraction = ONE
+    blocks: Places | None = None
+
+    @property
+    def weight(self) -> float:
+        """Its share in the loss of a row, as methods count."""
+        return float(self.share)
 
     @property
     def size(self) -> int:
@@ -220,6 +260,16 @@ class TreeAxis:
         counts = self.hierarchy.leaf_counts
         share = counts[self.gaps] / max(int(counts[0]), 1)
         return np.append(share, 1.0) if self.missing and len(self.leaves) else share
+
+    @cached_property
+    def own_costs(self) -> Floats | None:
+        """What each place loses by itself, where the tree is cut off above its values; None where that is nothing."""
+        counts = self.hierarchy.leaf_counts
+        below = counts[self.leaves]
+        if (below <= 1).all():
+            return None
+        share = np.where(below == 1, 0.0, below / max(int(counts[0]), 1))
+        return np.append(share, 0.0) if self.missing else share
 
     @cached_property
     def below(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

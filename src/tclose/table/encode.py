@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import gcd, lcm
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,19 +113,36 @@ class EncodedTable:
     def loss(self, labels: NDArray[np.int64], spans: Spans | None = None) -> float:
         """The general loss metric of 004 section 3.2 of a partition with labels 0, 1, 2, ...
 
-        `spans` are those of its classes, where they are known already.
+        A row whose label is -1 is left out, and loses 1. `spans` are those of the classes, where they are known already
+        and no row is left out.
         """
+        left_out = int((labels < 0).sum())
+        if left_out:
+            kept = np.flatnonzero(labels >= 0)
+            return (self.take(kept).loss(labels[kept]) * len(kept) + left_out) / len(labels) if len(kept) else 1.0
         sizes = np.bincount(labels)
         cost = np.zeros(len(sizes))
         for axis, span in zip(self.axes, spans or self.spans(labels, len(sizes)), strict=True):
             cost += axis.weight * axis.cost(*span)
         return float(np.sum(cost * sizes) / len(labels))
 
+    @property
+    def cell_weights(self) -> list[int]:
+        """What a cell of each axis counts under suppression: the smallest whole numbers in the ratio of the weights."""
+        weights = [axis.column_weight for axis in self.axes]
+        common = lcm(*(weight.denominator for weight in weights))
+        whole = [int(weight * common) for weight in weights]
+        return [each // gcd(*whole) for each in whole]
+
     def hidden_cells(self, labels: NDArray[np.int64], spans: Spans | None = None) -> int:
-        """The cells that a partition hides under suppression, each position of digits being one."""
+        """The cells that a partition hides under suppression, each position of digits being one.
+
+        Where columns have weights, a cell counts as often as `cell_weights` says.
+        """
         sizes = np.bincount(labels)
         spans = spans or self.spans(labels, len(sizes))
-        return sum(int(sizes[low != high].sum()) for low, high in spans)
+        hidden = (int(sizes[low != high].sum()) for low, high in spans)
+        return sum(weight * cells for weight, cells in zip(self.cell_weights, hidden, strict=True))
 
 
 def encode(source: Source, schema: Schema, show_values: bool = False, seed: int | None = None) -> EncodedTable:
@@ -164,7 +183,8 @@ def encode_rows(
             axes.append(axis)
             places.append(place)
     if schema.recode == "suppress":  # the loss is the share of hidden cells, each position of digits being one
-        axes = [replace(axis, weight=1 / len(axes)) for axis in axes]
+        whole = sum((axis.column_weight for axis in axes), Fraction(0))
+        axes = [replace(axis, share=axis.column_weight / whole) for axis in axes]
     sensitive = list(encode_sensitive(reader, columns, schema))
     sensitive += list(_encode_joints(sensitive, schema))
     if schema.counts_persons:

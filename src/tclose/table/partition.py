@@ -16,7 +16,7 @@ class Partition:
     Attributes
     ----------
     labels
-        The class of each row: 0, 1, 2, ..., none left out.
+        The class of each row: 0, 1, 2, ..., no number left out; -1 for a row that is in none, and not released.
     levels
         The levels of a full-domain recoding, by axis, if the method chose one.
     facts
@@ -37,8 +37,9 @@ class Partition:
 
     @classmethod
     def of(cls, labels: NDArray[Any], **rest: Any) -> Partition:
-        """Take any labels, and number them without gaps."""
-        return cls(np.unique(labels, return_inverse=True)[1].astype(np.int64), **rest)
+        """Take any labels, and number them without gaps; rows of label -1 stay in no class."""
+        found = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+        return cls(found - 1 if (labels < 0).any() else found, **rest)
 
     @property
     def n_classes(self) -> int:

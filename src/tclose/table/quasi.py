@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tclose.schema.schema import Schema
 from tclose.schema.written_forms import DateForm, NumberForm
 from tclose.table.axes import Axis, SpanAxis, TreeAxis
 from tclose.table.coded import CodedColumn, codes_of
+from tclose.table.kept_apart import allowed_nodes, blocks_of_days, blocks_of_leaves, numbered_blocks, reach_of
 from tclose.table.reading import Reader, texts
 
 Places = NDArray[np.int32]
@@ -29,26 +31,39 @@ MOST_POSITIONS = 256  # of kind digits, each of which is an axis; no number for 
 
 def build_axes(reader: Reader, column: CodedColumn, quasi: Quasi, schema: Schema) -> list[tuple[Axis, Places]]:
     """The axes of one quasi-identifier, each with the place of every row."""
-    weight, form = 1 / len(schema.quasi), schema.written_form(quasi)
+    found = _build_axes(reader, column, quasi, schema)
+    if quasi.weight == 1:
+        return found
+    return [(replace(axis, column_weight=Fraction(quasi.weight)), places) for axis, places in found]
+
+
+def _build_axes(reader: Reader, column: CodedColumn, quasi: Quasi, schema: Schema) -> list[tuple[Axis, Places]]:
+    share, form = schema.shares[quasi.column], schema.written_form(quasi)
     if quasi.kind == "digits":
-        return _digits(reader, column, weight)
+        return _digits(reader, column, share)
     if form is None and column.values.dtype.is_numeric() and quasi.kind == "categorical" and not quasi.hierarchy:
         form = schema.number_form()  # a category that is a number by its type is called by it
     if schema.recode == "suppress":
-        return [_tree(reader, _plain(reader, column, quasi), None, weight, form)]
+        return [_tree(reader, _plain(reader, column, quasi), None, share, form)]
     if quasi.kind == "text":
-        axis, places = _text(reader, column, weight)
+        axis, places = _text(reader, column, quasi, share)
         return [(replace(axis, builder=_builder(quasi)), places)]
     if isinstance(form, DateForm) and quasi.kind == "date":
-        span, places = _date(reader, column, quasi, weight, form)
+        span, places = _date(reader, column, quasi, share, form)
         return [(replace(span, builder=_builder(quasi)), places)]
     if isinstance(form, NumberForm) and quasi.kind == "numeric":
-        span, places = _numeric(reader, column, quasi, weight, form)
+        span, places = _numeric(reader, column, quasi, share, form)
         return [(replace(span, builder=_builder(quasi)), places)]
+    is_limited = quasi.coarsest is not None or quasi.finest is not None
     if quasi.hierarchy is None or isinstance(quasi.hierarchy, Hierarchy):
-        return [_tree(reader, _as_texts(column, column.values), quasi.hierarchy, weight, form)]
+        labels = _as_texts(column, column.values)
+        if is_limited and quasi.hierarchy is None:
+            _refuse_stars(reader, labels)
+        return [_tree(reader, labels, quasi.hierarchy, share, form, quasi)]
     labels = _spelled_for(quasi.hierarchy, reader, column)
-    return [_tree(reader, labels, quasi.hierarchy.build(labels.values.drop_nulls().to_list()), weight, form)]
+    if is_limited:
+        _refuse_stars(reader, labels)
+    return [_tree(reader, labels, quasi.hierarchy.build(labels.values.drop_nulls().to_list()), share, form, quasi)]
 
 
 def _builder(quasi: Quasi) -> Builder | None:
@@ -79,9 +94,11 @@ def _tree(
     reader: Reader,
     labels: CodedColumn,
     hierarchy: Hierarchy | None,
-    weight: float,
+    share: Fraction,
     form: NumberForm | DateForm | None = None,
+    quasi: Quasi | None = None,
 ) -> tuple[TreeAxis, Places]:
+    """The axis of a tree, cut off and kept apart as the limits of a quasi-identifier say, if there are any."""
     if hierarchy is None:
         hierarchy = Hierarchy.flat(labels.values.drop_nulls().to_list())
     codes = codes_of(labels.values, pl.Series(hierarchy.leaves, dtype=pl.String))
@@ -90,22 +107,77 @@ def _tree(
     if absent.any():
         fix = "Add them to the hierarchy, or list them under `missing_values`."
         raise reader.refuse(labels, absent, "are not in its hierarchy", fix)
+    allowed = None
+    if quasi is not None and quasi.coarsest is not None:
+        allowed = allowed_nodes(hierarchy, quasi.coarsest)
+    if quasi is not None and quasi.finest and len(hierarchy.leaves):
+        hierarchy, codes, allowed = _cut(hierarchy, codes, allowed, quasi.finest)
+    axis, places = _tree_axis(labels, hierarchy, codes, share, form)
+    if allowed is not None and len(hierarchy.leaves):
+        axis = replace(axis, blocks=blocks_of_leaves(hierarchy, allowed, axis.leaves, axis.missing, axis.column))
+    return axis, places
+
+
+def _tree_axis(
+    labels: CodedColumn,
+    hierarchy: Hierarchy,
+    codes: NDArray[Any],
+    share: Fraction,
+    form: NumberForm | DateForm | None = None,
+) -> tuple[TreeAxis, Places]:
+    """The axis of a tree of which each value has a leaf, -1 where it is missing."""
+    missing = codes < 0
     counts = np.zeros(len(hierarchy.leaves), np.int64)
-    counts[codes[~missing]] = labels.counts[~missing]
+    np.add.at(counts, codes[~missing], labels.counts[~missing])
     order = hierarchy.by_frequency(counts)
     ranks = np.empty(len(order) + 1, np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)
     ranks[-1] = len(order)  # code -1, missing, is the last place
-    axis = TreeAxis(labels.name, weight, hierarchy, hierarchy.leaf_nodes[order], bool(missing.any()), form=form)
+    axis = TreeAxis(labels.name, share, hierarchy, hierarchy.leaf_nodes[order], bool(missing.any()), form=form)
     return axis, labels.spread(ranks[codes])
 
 
-def _text(reader: Reader, column: CodedColumn, weight: float) -> tuple[TreeAxis, Places]:
+def _cut(
+    hierarchy: Hierarchy, codes: NDArray[Any], allowed: NDArray[np.bool_] | None, level: int
+) -> tuple[Hierarchy, NDArray[Any], NDArray[np.bool_] | None]:
+    """The tree without what is finer than a level, the leaf of each value in it, and which of its nodes are allowed."""
+    tree, nodes = hierarchy.cut(level)
+    above = hierarchy.leaf_nodes.copy()
+    while (lost := nodes[above] < 0).any():
+        above[lost] = hierarchy.parents[above[lost]]
+    leaf_of = np.full(len(tree.labels), -1, np.int64)
+    leaf_of[tree.leaf_nodes] = np.arange(len(tree.leaf_nodes))
+    found = np.where(codes < 0, -1, leaf_of[nodes[above]][np.maximum(codes, 0)])
+    return tree, found, None if allowed is None else allowed[nodes >= 0]
+
+
+def _refuse_stars(reader: Reader, labels: CodedColumn) -> None:
+    """Limits count the characters that are shown: a star of a value could not be told from one that hides some."""
+    starred = labels.values.str.ends_with("*").fill_null(False).to_numpy()
+    if starred.any():
+        fix = "A star stands for what a release hides; `coarsest` and `finest` need values without one at their end."
+        raise reader.refuse(labels, starred, "end in a star", fix)
+
+
+def _text(reader: Reader, column: CodedColumn, quasi: Quasi, share: Fraction) -> tuple[TreeAxis, Places]:
     labels = _as_texts(column, column.values)
-    return _tree(reader, labels, Hierarchy.from_prefixes(labels.values.drop_nulls()), weight)
+    if quasi.finest is None and quasi.coarsest is None:
+        return _tree(reader, labels, Hierarchy.from_prefixes(labels.values.drop_nulls()), share)
+    _refuse_stars(reader, labels)
+    hierarchy = Hierarchy.from_prefixes(labels.values.drop_nulls(), quasi.finest)
+    shown = labels.values if quasi.finest is None else labels.values.str.slice(0, quasi.finest)
+    beginnings = sorted(set(shown.drop_nulls()))  # the leaves, in their order
+    axis, places = _tree_axis(labels, hierarchy, codes_of(shown, pl.Series(beginnings, dtype=pl.String)), share)
+    if quasi.coarsest is None or not len(hierarchy.leaves):
+        return axis, places
+    kept = np.array([beginning[: int(quasi.coarsest)] for beginning in beginnings], object)
+    leaf_of = np.full(len(hierarchy.labels), -1, np.int64)
+    leaf_of[hierarchy.leaf_nodes] = np.arange(len(beginnings))
+    of_places = kept[leaf_of[axis.leaves]]
+    return replace(axis, blocks=numbered_blocks(of_places[1:] != of_places[:-1], len(kept), axis.missing)), places
 
 
-def _digits(reader: Reader, column: CodedColumn, weight: float) -> list[tuple[Axis, Places]]:
+def _digits(reader: Reader, column: CodedColumn, share: Fraction) -> list[tuple[Axis, Places]]:
     labels = _as_texts(column, column.values)
     widths = labels.values.str.len_chars()
     width = int(widths.max() or 0)  # type: ignore[arg-type]
@@ -118,28 +190,37 @@ def _digits(reader: Reader, column: CodedColumn, weight: float) -> list[tuple[Ax
         raise reader.refuse(labels, uneven, "are shorter than the longest", "Kind digits needs texts of one length.")
     axes: list[tuple[Axis, Places]] = []
     for position in range(width):
-        axis, places = _tree(reader, labels.with_values(labels.values.str.slice(position, 1)), None, weight / width)
+        axis, places = _tree(reader, labels.with_values(labels.values.str.slice(position, 1)), None, share / width)
         axes.append((replace(axis, position=position), places))
     if not axes:  # all missing
-        axes.append(_tree(reader, labels, None, weight))
+        axes.append(_tree(reader, labels, None, share))
     return axes
 
 
 def _numeric(
-    reader: Reader, column: CodedColumn, quasi: Quasi, weight: float, form: NumberForm
+    reader: Reader, column: CodedColumn, quasi: Quasi, share: Fraction, form: NumberForm
 ) -> tuple[SpanAxis, Places]:
     numbers = reader.numbers(column)
-    limits = [quasi.bottom, quasi.top, *(quasi.range or (None, None)), quasi.step]
-    known, (bottom, top, low, high, step) = numbers.known.beside(limits)
+    assert not isinstance(quasi.coarsest, str)
+    limits = [quasi.bottom, quasi.top, *(quasi.range or (None, None)), quasi.step, quasi.coarsest]
+    known, (bottom, top, low, high, step, width) = numbers.known.beside(limits)
     distinct, inverse = np.unique(known.integers, return_inverse=True)
     _check_range(reader, column, numbers.missing, known.integers, (low, high))
     snapped = (distinct, distinct) if step is None else (distinct // step * step, -(-distinct // step) * step)
     missing = bool(numbers.missing.any())
-    axis = _span_axis(column.name, weight, distinct, snapped, (bottom, top), (low, high), missing, known.places, form)
+    axis, ends = _span_axis(
+        column.name, share, distinct, snapped, (bottom, top), (low, high), missing, known.places, form
+    )
+    if width is not None:
+        reach = reach_of(*ends, width, quasi)
+        apart = reach[:-1] < np.arange(1, len(reach))  # from here on nothing may be mixed with what is before
+        axis = replace(axis, reach=reach, blocks=numbered_blocks(apart, len(reach), missing))
     return axis, column.spread(_fill(numbers.missing, inverse, len(distinct)))
 
 
-def _date(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float, form: DateForm) -> tuple[SpanAxis, Places]:
+def _date(
+    reader: Reader, column: CodedColumn, quasi: Quasi, share: Fraction, form: DateForm
+) -> tuple[SpanAxis, Places]:
     dates = reader.dates(column, quasi.format)
     missing = dates.is_null().to_numpy()
     days = dates.to_physical().fill_null(0).to_numpy().astype(np.int64)
@@ -148,9 +229,9 @@ def _date(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float, form
         None if limit is None else _day(limit) for limit in (quasi.bottom, quasi.top, *(quasi.range or (None,) * 2))
     ]
     _check_range(reader, column, missing, days[~missing], (limits[2], limits[3]))
-    axis = _span_axis(
+    axis, ends = _span_axis(
         column.name,
-        weight,
+        share,
         distinct,
         _snap_days(distinct, quasi.step),
         (limits[0], limits[1]),
@@ -159,12 +240,14 @@ def _date(reader: Reader, column: CodedColumn, quasi: Quasi, weight: float, form
         None,
         form,
     )
+    if quasi.coarsest is not None:
+        axis = replace(axis, blocks=blocks_of_days(*ends, str(quasi.coarsest), axis.missing, quasi))
     return axis, column.spread(_fill(missing, inverse, len(distinct)))
 
 
 def _span_axis(
     column: str,
-    weight: float,
+    share: Fraction,
     numbers: NDArray[Any],
     snapped: tuple[NDArray[Any], NDArray[Any]],
     tails: tuple[int | None, int | None],
@@ -172,8 +255,10 @@ def _span_axis(
     missing: bool,
     decimals: int | None,
     form: NumberForm | DateForm,
-) -> SpanAxis:
-    """Snapped ends, tails and losses; `decimals` None means days.
+) -> tuple[SpanAxis, tuple[NDArray[Any], NDArray[Any]]]:
+    """The axis of snapped ends, tails and losses, and the ends, a tail being where it begins.
+
+    `decimals` None means days.
 
     The range runs between what is released: declared limits, else the outermost snapped ends,
     a tail ending where it begins. So the loss tells nothing about extremes that are not shown.
@@ -201,9 +286,9 @@ def _span_axis(
         np.zeros(len(numbers)) if one else ((ends - least) / scale).astype(np.float64) for ends in (low_ends, high_ends)
     )
     clipped = np.clip(numbers, bottom, top)
-    return SpanAxis(
+    axis = SpanAxis(
         column,
-        weight,
+        share,
         low_share,
         high_share,
         low_labels,
@@ -215,6 +300,7 @@ def _span_axis(
         scale=int(scale),
         form=form,
     )
+    return axis, (lows, highs)
 
 
 def _writer(column: str, decimals: int | None, form: NumberForm | DateForm) -> Callable[[NDArray[Any]], list[str]]:

@@ -18,7 +18,9 @@ from tclose.table.column_names import MOST_SHOWN, numbered
 from tclose.table.source import Source
 from tclose.verification.belief_rises import ReachedRise
 from tclose.verification.class_diversity import Reached
+from tclose.verification.column_widths import limit_problems
 from tclose.verification.distinct_values import Factored
+from tclose.verification.left_out_check import left_out_problems
 from tclose.verification.measure_release import Measured, measure
 from tclose.verification.person_rises import rises_as_dict, rises_in_persons
 from tclose.verification.persons import Units, read_units
@@ -46,6 +48,10 @@ class Judgement:
         The persons of the class that has fewest, where the original says whose a row is; else None.
     person_rises
         Of each sensitive attribute, how far shares of persons with a value rise, where persons are counted and known.
+    unaligned
+        Whether rows are left out, and it is not known which of the original is which of the release.
+    beside_original
+        Whether the original was at hand.
     """
 
     k: int
@@ -55,6 +61,8 @@ class Judgement:
     measured: Measured | None = field(default=None, repr=False)
     persons: int | None = None
     person_rises: dict[str, ReachedRise] = field(default_factory=dict)
+    unaligned: bool = False
+    beside_original: bool = False
 
     @property
     def holds(self) -> bool:
@@ -62,7 +70,11 @@ class Judgement:
         return not self.problems
 
     def unchecked(self, schema: Schema) -> dict[str, str]:
-        """What is promised in persons and could not be judged, with the reason."""
+        """What could not be judged, with the reason: rows left out, truth row by row, what is promised in persons."""
+        if self.unaligned:
+            return {"truth": "rows are left out, so that it is not known which row of the original each one is"}
+        if schema.suppress_rows and not self.beside_original:
+            return {"suppress_rows": "only the original shows which rows are left out"}
         if not schema.counts_persons or self.persons is not None:
             return {}
         capped = [each.column for each in schema.sensitive if each.caps is not None]
@@ -106,6 +118,7 @@ def judge(
         return Judgement(0, {}, {}, problems)
     problems += spelling_problems(source, _needed(schema))
     problems += _missing_cells(source, schema)
+    problems += limit_problems(source, schema)
     try:
         found = measure(source, schema, keep_classes=original is not None)
     except TableError as error:
@@ -127,9 +140,12 @@ def judge(
         for name, count in found.n_missing.items()
         if count and schema.missing != "category"
     ]
+    unaligned = False
     if original is not None:
-        problems += truth_problems(original, source, schema, rows)
-    return Judgement(found.k, found.t, found.l, problems, found, persons, in_persons)
+        problems += left_out_problems(original, source, schema, rows)
+        unaligned = rows is None and bool(schema.suppress_rows) and source.n_rows < original.n_rows
+        problems += [] if unaligned else truth_problems(original, source, schema, rows)
+    return Judgement(found.k, found.t, found.l, problems, found, persons, in_persons, unaligned, original is not None)
 
 
 def check_release(

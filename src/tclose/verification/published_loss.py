@@ -13,13 +13,14 @@ The loss of a released cell is a share from 0 to 1:
 - everywhere 1 for `*`, and 0 for an empty cell, which is a missing value;
 - a mean has none.
 
-The loss of a column is the mean over its rows, that of the table the mean over its columns. Nothing is rounded.
+The loss of a column is the mean over its rows, that of the table the mean over its columns, each counted as often as
+its `weight` says. Nothing is rounded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 from math import lcm
@@ -68,15 +69,21 @@ class ColumnLoss:
 
 @dataclass(frozen=True)
 class PublishedLoss:
-    """What a release loses, by quasi-identifier; None for one that is published as means."""
+    """What a release loses, by quasi-identifier; None for one that is published as means.
+
+    `weights` are those of the columns, where one is not 1.
+    """
 
     columns: dict[str, ColumnLoss | None]
+    weights: dict[str, Fraction] = field(default_factory=dict)
 
     @property
     def value(self) -> Fraction | None:
-        """The mean over all columns; None if one of them has no loss."""
-        values = [found.value for found in self.columns.values() if found is not None]
-        return sum(values, Fraction(0)) / len(values) if len(values) == len(self.columns) > 0 else None
+        """The mean over all columns by their weights; None if one of them has no loss."""
+        known = [(self.weights.get(name, Fraction(1)), found.value) for name, found in self.columns.items() if found]
+        if not known or len(known) < len(self.columns):
+            return None
+        return sum((weight * value for weight, value in known), Fraction(0)) / sum(weight for weight, _ in known)
 
     @property
     def stars(self) -> int:
@@ -107,7 +114,8 @@ def published_loss(source: Source, schema: Schema) -> PublishedLoss:
     >>> published_loss(Source.of(table), schema).as_dict()
     {'exact': '3/10', 'value': 0.3, 'columns': {'age': 0.3333333333333333, 'zip': 0.26666666666666666}}
     """
-    return PublishedLoss({quasi.column: _of_column(source, quasi, schema) for quasi in schema.quasi})
+    weights = {quasi.column: Fraction(quasi.weight) for quasi in schema.quasi if quasi.weight != 1}
+    return PublishedLoss({quasi.column: _of_column(source, quasi, schema) for quasi in schema.quasi}, weights)
 
 
 def _of_column(source: Source, quasi: Quasi, schema: Schema) -> ColumnLoss | None:

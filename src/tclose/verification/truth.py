@@ -69,6 +69,33 @@ def changed_values(original: Source, released: Source, schema: Schema) -> list[s
     return [*check.wrong_rows(), *(problem for name in names for problem in check.changed(name))]
 
 
+def rows_lacking_values(original: Source, schema: Schema, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which rows of an original lack a quasi-identifier or a sensitive value."""
+    found = np.zeros(len(rows), bool)
+    columns: list[Quasi | Sensitive] = [*schema.quasi, *schema.sensitive]
+    for column in columns:
+        values = factorize(original.column(column.column))
+        gone = missing_among(values.values, schema.missing_values, column.is_measured, schema.decimal)
+        found |= np.append(gone, True)[values.codes[rows]]
+    return found
+
+
+def same_values(
+    original: Source, released: Source, schema: Schema, name: str, rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A number for the value of a column in each of some rows of the original, and in each released row.
+
+    Examples
+    --------
+    >>> schema = Schema.from_dict({"k": 1, "quasi": {"q": {"kind": "text"}},
+    ...     "sensitive": {"pay": {"distance": "ordered", "t": 1}}})
+    >>> original, released = (Source.of(pl.DataFrame({"pay": pay})) for pay in (["1.0", "2", "3"], [2, 1]))
+    >>> same_values(original, released, schema, "pay", np.arange(3))
+    (array([2, 1, 5]), array([1, 2]))
+    """
+    return _Truth(original, released, schema, None, None).same_values(name, rows)
+
+
 class _Truth:
     """An original and its release, row by row."""
 
@@ -102,6 +129,8 @@ class _Truth:
         left_out = np.flatnonzero(times == 0)
         if self.schema.unit_rows == "one":
             yield from self._wrong_picks(times > 0)
+        elif self.schema.suppress_rows is not None:
+            return  # `left_out_check` judges them
         elif len(left_out) and self.schema.missing != "drop":
             yield f'{len(left_out)} rows of the original are left out, and that is for `missing = "drop"` only.'
         elif len(left_out):
@@ -128,16 +157,19 @@ class _Truth:
 
     def _has_missing(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which rows of the original lack a quasi-identifier or a sensitive value."""
-        found = np.zeros(len(rows), bool)
-        columns: list[Quasi | Sensitive] = [*self.schema.quasi, *self.schema.sensitive]
-        for column in columns:
-            values = factorize(self.original.column(column.column))
-            gone = self._missing(values.values, column)
-            found |= np.append(gone, True)[values.codes[rows]]
-        return found
+        return rows_lacking_values(self.original, self.schema, rows)
 
     def _missing(self, values: pl.Series, column: Quasi | Sensitive) -> NDArray[np.bool_]:
         return missing_among(values, self.schema.missing_values, column.is_measured, self.schema.decimal)
+
+    def same_values(self, name: str, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """A number for the value of a column in each of these rows of the original, and in each released row."""
+        one = factored_column(self.released.column(name))
+        other = factored_column(self.original.column(name).gather(pl.Series(rows)))
+        same = self._translated(one, other, name)
+        alone = len(one.values) + np.arange(len(same))  # values that no released row has
+        numbers = np.append(np.where(same == -2, alone, same), -1)
+        return numbers[other.codes] + 1, one.codes.astype(np.int64) + 1
 
     def taken(self, name: str) -> pl.Series:
         """A column of the original in the order of the release."""

@@ -35,6 +35,12 @@ def gains_of(frame: pl.DataFrame, keys: dict[str, Any], **options: Any) -> dict[
     return {gain.change: gain for gain in measured.gains}
 
 
+def test_a_coarsest_is_among_the_changes() -> None:
+    keys = {**KEYS, "quasi": {"block": {"kind": "numeric", "coarsest": 0}, "noise": {"kind": "numeric"}}}
+    assert "without `coarsest` of 'block'" in gains_of(blocks(), keys)
+    assert not any("coarsest" in change for change in gains_of(blocks(), KEYS))
+
+
 @pytest.mark.filterwarnings("ignore::tclose.errors.HighLossWarning")
 def test_the_column_that_costs_most_gains_most() -> None:
     found = gains_of(blocks(), KEYS)

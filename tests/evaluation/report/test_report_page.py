@@ -217,6 +217,16 @@ def test_names_cannot_break_out_of_the_page() -> None:
         assert "script" not in checked(page).tags
 
 
+def test_rows_left_out_are_counted_with_what_they_tell() -> None:
+    from tests.algorithms.test_rows_left_out import outliers, schema_of
+
+    frame = outliers()
+    release = tclose.anonymize(frame, schema_of(suppress_rows=0.05), method="mondrian", seed=1)
+    page = tclose.report_html(frame, release, queries=50)
+    assert "24 rows are left out. Of someone who is missing, the belief" in page
+    assert "456" in page
+
+
 @pytest.mark.filterwarnings("ignore::tclose.errors.RepeatedIdentifierWarning")
 def test_dropped_rows_are_not_counted_in_it() -> None:
     frame, _ = small_table()

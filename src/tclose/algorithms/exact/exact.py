@@ -17,6 +17,7 @@ from tclose.algorithms.exact.subtables import Types, find_costs, find_kinds
 from tclose.algorithms.packing import form_of
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.cost_step import cost_step
+from tclose.algorithms.shared.in_blocks import in_blocks
 from tclose.algorithms.shared.whole_costs import WholeCosts
 from tclose.errors import SizeError
 from tclose.table.encode import EncodedTable
@@ -74,6 +75,7 @@ class Exact:
         paper="Liang, Yuan 2013 (002), section 4",
         needs="a small table: at most about 25 different rows",
         small_only=True,
+        keeps=frozenset({"weight", "finest", "coarsest"}),
     )
 
     def partition(
@@ -86,6 +88,17 @@ class Exact:
         start: Partition | None = None,
     ) -> Partition:
         """The partition of least loss."""
+        return in_blocks(self._search, table, requirement, rng=rng, control=control, start=start)
+
+    def _search(
+        self,
+        table: EncodedTable,
+        requirement: Requirement,
+        *,
+        rng: np.random.Generator,
+        control: Control,
+        start: Partition | None,
+    ) -> Partition:
         requirement.check_whole(table)
         _check_size(Types.of(table), requirement)
         run = _ExactRun.of(table, requirement, control, start)

@@ -40,7 +40,7 @@ def find_prices(types: Types, costs: Floats, go: Go) -> tuple[Prices, bool]:
     from tclose.algorithms.exact.subsets_loops import price
 
     n = int(types.most.sum())
-    program = _Program.of(types.most, float(costs[-1]) + 1.0)
+    program = _Program.of(types.most, float(np.max(costs, where=np.isfinite(costs), initial=0.0)) + 1.0)
     best = Prices(np.zeros(len(types.most)), 0.0)
     found, least = np.empty(len(types.sizes[0]), np.int64), np.empty(len(types.sizes[0]))
     for number in range(PASSES):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tclose.algorithms.exact.choices import Choices
 from tclose.algorithms.packing import costs_of, pace_of, rules_of, scratch_of
 from tclose.algorithms.requirement import Attribute, Requirement
+from tclose.table.axes import TOO_WIDE
 from tclose.table.encode import EncodedTable
 
 if TYPE_CHECKING:
@@ -188,8 +189,11 @@ def _decide(
 
 
 def find_costs(types: Types, kinds: NDArray[np.uint8], go: Go) -> Floats | None:
-    """What each class costs: rows times loss, infinite for what is no class; None where it was stopped."""
-    from tclose.algorithms.exact.subsets_loops import HalfTables, fill_costs
+    """What each class costs: rows times loss, infinite for what is no class; None where it was stopped.
+
+    What is too wide to be a class becomes a union at most.
+    """
+    from tclose.algorithms.exact.subsets_loops import UNION, HalfTables, fill_costs
 
     costs, prices = np.empty(len(kinds)), costs_of(types.table)
     weights = np.array([axis.weight for axis in types.table.axes])
@@ -199,6 +203,8 @@ def find_costs(types: Types, kinds: NDArray[np.uint8], go: Go) -> Floats | None:
         fill_costs(start, stop, halves, weights, prices, kinds, costs)
         if not go(0.2 + 0.1 * stop / len(front)):
             return None
+    too_wide = (costs >= TOO_WIDE) & np.isfinite(costs)  # a class that `coarsest` forbids may still be a union of some
+    kinds[too_wide], costs[too_wide] = UNION, np.inf
     return costs
 
 

@@ -82,6 +82,7 @@ class Incognito:
         needs="hierarchies for numbers and dates",
         needs_levels=True,
         guarantees=EVERY_GUARANTEE | {"k in persons"},
+        keeps=frozenset({"weight", "finest"}),
     )
 
     def partition(

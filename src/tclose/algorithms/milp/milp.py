@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import gcd, lcm
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from tclose.algorithms.milp.patterns import Patterns, RowTypes
 from tclose.algorithms.milp.program import Asked
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import SchemaError
+from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
 
@@ -29,6 +31,7 @@ PROVED_BY = (
     "branch and bound; each bound is computed from HiGHS's multipliers by weak duality, with rounding taken off, and "
     "does not rest on HiGHS's word"
 )
+MOST_WEIGHT = 1000  # of a star: bounds are floats, in which more would be lost
 WARMING, MOST_WARMING = 0.5, 5.0  # of the time, and in seconds: for a method that is quick
 
 
@@ -82,6 +85,7 @@ class Milp:
         guarantees=frozenset({"k", "t", "rise", "beta"}),
         small_only=True,
         recodings=frozenset({"suppress"}),
+        keeps=frozenset({"weight", "finest"}),
     )
 
     gap: float = 0.0
@@ -90,6 +94,16 @@ class Milp:
     def __post_init__(self) -> None:
         if not (0 <= self.gap < 1 and self.seconds >= 0):
             raise SchemaError("'milp': gap must be at least 0 and below 1, and seconds must not be negative.")
+
+    def refuse(self, schema: Schema) -> None:
+        """Raise SchemaError if weights are no small whole numbers in any unit: stars are counted in that unit."""
+        common = lcm(*(quasi.weight.denominator for quasi in schema.quasi))
+        whole = [int(quasi.weight * common) for quasi in schema.quasi]
+        if max(whole) // gcd(*whole) > MOST_WEIGHT:
+            raise SchemaError(
+                f"'{self.name}' counts stars, one of a heavy column as several. The weights of the schema would make "
+                f"one more than {MOST_WEIGHT:,}. Take rounder weights, or use 'tight'."
+            )
 
     def partition(
         self,
@@ -105,7 +119,7 @@ class Milp:
         requirement.check_whole(table)
         watch = self._watch(table, control)
         types = types_of(table, requirement)
-        problem = problem_of(types, requirement, watch.stop)
+        problem = problem_of(types, requirement, watch.stop, table.cell_weights)
         incumbent = Incumbent(table, requirement, types)
         incumbent.enter(np.zeros(len(table), np.int64))
         if not watch.stop():
@@ -120,7 +134,7 @@ class Milp:
             search = BranchAndBound(problem, incumbent, watch, self.gap)
             search.run()
             bound, complete = search.bound, search.complete
-        cells = len(table) * len(table.axes)
+        cells = len(table) * sum(table.cell_weights)
         facts: dict[str, Any] = {
             "optimal": incumbent.stars == bound,
             "loss_at_least": bound / cells,
@@ -132,7 +146,7 @@ class Milp:
 
     def _watch(self, table: EncodedTable, control: Control) -> SolverWatch:
         """What the search needs to know of the time."""
-        began, cells = time.monotonic(), len(table) * len(table.axes)
+        began, cells = time.monotonic(), len(table) * sum(table.cell_weights)
         allowed = self.seconds if control.seconds is None else control.seconds
 
         def left() -> float:
@@ -150,8 +164,10 @@ def types_of(table: EncodedTable, requirement: Requirement) -> RowTypes:
     return RowTypes.of(table.places, [table.codes[place] for place in _asked(requirement)])
 
 
-def problem_of(types: RowTypes, requirement: Requirement, stop: Callable[[], bool]) -> Problem | None:
-    """What is to be solved; None where it was stopped."""
+def problem_of(
+    types: RowTypes, requirement: Requirement, stop: Callable[[], bool], weights: Sequence[int] | None = None
+) -> Problem | None:
+    """What is to be solved, a star of each column counting so much; None where it was stopped."""
     attributes = [requirement.attributes[place] for place in _asked(requirement)]
     demands: list[tuple[int, Fraction, Ground]] = []
     limits: list[CountLimit] = []
@@ -163,7 +179,7 @@ def problem_of(types: RowTypes, requirement: Requirement, stop: Callable[[], boo
             demands.append((place, Fraction(1), caps))
             limits += cap_limits(place, caps)
     grounds = tuple(ground for _, _, ground in demands)
-    patterns = Patterns.of(types.vectors, weigher(types, requirement.k, attributes, grounds), stop)
+    patterns = Patterns.of(types.vectors, weigher(types, requirement.k, attributes, grounds), stop, weights)
     if patterns is None:
         return None
     asked = Asked(requirement.k, tuple(t for _, t, _ in demands), grounds, tuple(place for place, _, _ in demands))

@@ -73,15 +73,22 @@ class Patterns:
         Which columns each pattern stars.
     starts, covered
         The vectors that pattern p covers are covered[starts[p] : starts[p + 1]].
+    weights
+        What a star of each column counts, in whole numbers.
     """
 
     stars: Flags
     starts: Integers
     covered: Integers
+    weights: Integers
 
     @classmethod
     def of(
-        cls, vectors: Integers, weigh: Callable[[Integers], int] = len, stop: Callable[[], bool] = lambda: False
+        cls,
+        vectors: Integers,
+        weigh: Callable[[Integers], int] = len,
+        stop: Callable[[], bool] = lambda: False,
+        weights: Sequence[int] | None = None,
     ) -> Patterns | None:
         """All patterns of these vectors; None where it was stopped.
 
@@ -93,6 +100,8 @@ class Patterns:
             How many unknowns a pattern needs that covers these of them; 0 if no class can have it.
         stop
             Whether to end.
+        weights
+            What a star of each column counts; 1 if not given.
 
         Raises
         ------
@@ -116,15 +125,17 @@ class Patterns:
             if needed > MOST_UNKNOWNS:
                 raise _too_large(f"more than {MOST_UNKNOWNS:,} unknowns for {len(vectors):,} combinations")
         starts = np.cumsum([len(group) for group in covered])
-        return cls(np.array(stars).reshape(-1, vectors.shape[1]), starts, np.concatenate(covered))
+        n_columns = vectors.shape[1]
+        of_columns = np.ones(n_columns, np.int64) if weights is None else np.array(weights, np.int64)
+        return cls(np.array(stars).reshape(-1, n_columns), starts, np.concatenate(covered), of_columns)
 
     def __len__(self) -> int:
         return len(self.stars)
 
     @cached_property
     def costs(self) -> Integers:
-        """The stars of each."""
-        return np.asarray(self.stars.sum(axis=1), np.int64)
+        """The stars of each, each as often as its column counts."""
+        return np.asarray(self.stars @ self.weights, np.int64)
 
 
 def _masks(vectors: Integers) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ from tclose.algorithms.capabilities import EVERY_GUARANTEE, IN_PERSONS, Capabili
 from tclose.algorithms.control import Control
 from tclose.algorithms.packing import costs_of, pace_of, rules_of, scratch_of
 from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.shared.in_blocks import in_blocks
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
 
@@ -32,7 +33,7 @@ class Mondrian:
     one of largest loss) if both sides have at least k rows and every sensitive attribute within
     its t and l; else the next widest is tried. Rows with equal values stay together. On a
     categorical axis the cut between two subtrees nearest the median comes first, then that
-    between any two leaves.
+    between any two leaves. The loss on a quasi-identifier counts as much as its weight says.
 
     Guarantee
     ---------
@@ -55,6 +56,7 @@ class Mondrian:
         summary="median cuts, from the whole table down",
         paper="Cao et al. 2011 (004), sections 2 and 6; Li et al. 2010",
         guarantees=EVERY_GUARANTEE | IN_PERSONS,
+        keeps=frozenset({"weight", "finest", "coarsest", "suppress_rows"}),
     )
 
     def partition(
@@ -66,7 +68,18 @@ class Mondrian:
         control: Control,
         start: Partition | None = None,
     ) -> Partition:
-        """Cut the classes of `start`, or the whole table."""
+        """Cut the classes of `start`, or the whole table; or each block of it, where columns keep rows apart."""
+        return in_blocks(self._cut, table, requirement, rng=rng, control=control, start=start)
+
+    def _cut(
+        self,
+        table: EncodedTable,
+        requirement: Requirement,
+        *,
+        rng: np.random.Generator,
+        control: Control,
+        start: Partition | None,
+    ) -> Partition:
         from tclose.kernels.closeness import NO, YES
 
         if start is None:
@@ -123,6 +136,7 @@ class _Work:
             counts=np.empty(widest, np.int64),
             rows=np.empty_like(rows),
             rows_from=np.empty_like(index),
+            weights=np.array([float(axis.column_weight) for axis in table.axes]),
         )
         return cls(kernels, rows, index, stack, classes, state, room)
 

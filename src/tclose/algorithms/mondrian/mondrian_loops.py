@@ -38,11 +38,17 @@ class Room(NamedTuple):
     counts: Integers  # and how many rows each has
     rows: Rows  # of the right side of a cut
     rows_from: Integers  # which row of the table each of these is
+    weights: NDArray[np.float64]  # of the column of each axis
 
 
 @once
-def axis_order(rows: Rows, start: int, stop: int, costs: Costs) -> tuple[NDArray[np.int64], Rows]:
-    """The axes on which the class is not a single place, widest first, and the lowest and highest places."""
+def axis_order(
+    rows: Rows, start: int, stop: int, costs: Costs, weights: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], Rows]:
+    """The axes on which the class is not a single place, widest first, and the lowest and highest places.
+
+    How wide it is on an axis is what it loses there times the weight of the column.
+    """
     n_axes = len(costs.table)
     ends = np.empty((2, n_axes), np.int32)
     for axis in range(n_axes):
@@ -58,7 +64,7 @@ def axis_order(rows: Rows, start: int, stop: int, costs: Costs) -> tuple[NDArray
     for axis in range(n_axes):
         if ends[0, axis] == ends[1, axis]:
             continue
-        key = span_cost(costs, axis, ends[0, axis], ends[1, axis])
+        key = weights[axis] * span_cost(costs, axis, ends[0, axis], ends[1, axis])
         place = found
         while place > 0 and keys[place - 1] < key:
             keys[place], order[place] = keys[place - 1], order[place - 1]
@@ -159,7 +165,7 @@ def advance(
             state[START], state[STOP] = stack[state[N_STACK], 0], stack[state[N_STACK], 1]
             state[CANDIDATE] = 0
         start, stop = state[START], state[STOP]
-        order, ends = axis_order(rows, start, stop, costs)
+        order, ends = axis_order(rows, start, stop, costs, room.weights)
         budget -= (stop - start) * n_axes
         accepted = resumed and state[VERDICT] == YES
         state[VERDICT] = ASK

@@ -70,7 +70,7 @@ class SabreKNN(Options):
     """Bucketize, then take each class's share of every bucket from next to a random row.
 
     Buckets, class sizes and several sensitive attributes are as in `sabre-ak`. Rows are points,
-    every quasi-identifier scaled to its range (trees by the order of their leaves), and of each
+    every quasi-identifier scaled to its range (trees by the order of their leaves) times its weight, and of each
     bucket those of least Euclidean distance are taken, found by an index.
 
     Parameters are those of `tclose.algorithms.sabre.sabre_search.Options`; the default is the printed algorithm.
@@ -96,6 +96,7 @@ class SabreKNN(Options):
     capabilities: ClassVar[Capabilities] = Capabilities(
         summary="buckets, and the nearest rows of each",
         paper="Cao et al. 2011 (004), sections 3, 4 and 7",
+        keeps=frozenset({"weight", "finest"}),
     )
 
     def partition(

@@ -51,6 +51,6 @@ def _losses(axis: Axis, parts: int) -> list[int]:
     if isinstance(axis, SpanAxis):  # mixed with a missing value a row loses all
         shares = np.concatenate([axis.lows, axis.highs, np.ones(int(axis.missing))])
     else:
-        shares = axis.gap_costs
+        shares = axis.gap_costs if axis.own_costs is None else np.concatenate([axis.gap_costs, axis.own_costs])
     whole: list[int] = np.unique(np.rint(shares * parts).astype(np.int64)).tolist()
     return whole

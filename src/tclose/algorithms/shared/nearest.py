@@ -39,12 +39,16 @@ def take_nearest(
 
 
 def index_of(table: EncodedTable, owners: NDArray[np.int32], n_buckets: int) -> Index:
-    """The rows as points, every quasi-identifier scaled to its range, with a tree over each bucket."""
+    """The rows as points, every quasi-identifier scaled to its range times its weight, with a tree over each bucket."""
     from tclose.algorithms.shared import nearest_loops as kernels
 
     order = np.lexsort((hilbert_keys(table, key_bits(table, 63)), owners))
     points = np.stack(
-        [axis.coordinates[places[order]] for axis, places in zip(table.axes, table.places, strict=True)], axis=1
+        [
+            axis.coordinates[places[order]] * float(axis.column_weight)
+            for axis, places in zip(table.axes, table.places, strict=True)
+        ],
+        axis=1,
     )
     counts = np.bincount(owners, minlength=n_buckets)
     stops = np.cumsum(counts)

@@ -17,7 +17,6 @@ from tclose.table.encode import EncodedTable
 Places = NDArray[np.int32]
 
 LONGEST = 2**51  # a float times a larger scale may be the next whole number
-SIMPLEST = 10**6  # the largest denominator of a weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class WholeCosts:
 
     @classmethod
     def of(cls, table: EncodedTable) -> WholeCosts | None:
-        """None where an axis has ends, or a weight, of too many digits."""
+        """None where an axis has ends of too many digits."""
         parts = [weight_of(axis) / parts_of(axis) if weight_of(axis) else Fraction(0) for axis in table.axes]
         if not all(parts):
             return None
@@ -78,10 +77,8 @@ def parts_of(axis: Axis) -> int:
 
 
 def weight_of(axis: Axis) -> Fraction:
-    """The weight of an axis as a simple fraction; 0 if it is none, or its ends have too many digits."""
-    weight = Fraction(axis.weight).limit_denominator(SIMPLEST)
-    exact = float(weight) == axis.weight and parts_of(axis) < LONGEST
-    return weight if exact else Fraction(0)
+    """The share of an axis in the loss, exactly; 0 if its ends have too many digits."""
+    return axis.share if parts_of(axis) < LONGEST else Fraction(0)
 
 
 def whole_losses(axis: Axis, low: Places, high: Places) -> list[int]:

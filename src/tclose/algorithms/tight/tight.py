@@ -17,6 +17,7 @@ from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.curve import order_along
 from tclose.algorithms.shared.demand import Softened, decidable, soften
+from tclose.algorithms.shared.in_blocks import in_blocks
 from tclose.algorithms.tight.pieces import Effort, Piece
 from tclose.errors import SchemaError
 from tclose.table.encode import EncodedTable
@@ -75,6 +76,7 @@ class Tight:
         summary="split, mend and search: the least loss",
         paper="our own; goes on from Cao et al. 2011 (004), section 8",
         guarantees=EVERY_GUARANTEE | IN_PERSONS,
+        keeps=frozenset({"weight", "finest", "coarsest", "suppress_rows"}),
     )
 
     effort: Literal["fast", "balanced", "best"] = "balanced"
@@ -93,6 +95,17 @@ class Tight:
         start: Partition | None = None,
     ) -> Partition:
         """The best partition found; if `start` is better than that, what a search from there finds."""
+        return in_blocks(self._search, table, requirement, rng=rng, control=control, start=start)
+
+    def _search(
+        self,
+        table: EncodedTable,
+        requirement: Requirement,
+        *,
+        rng: np.random.Generator,
+        control: Control,
+        start: Partition | None,
+    ) -> Partition:
         requirement.check_whole(table)
         run = _TightRun(table, decidable(requirement), EFFORTS[self.effort], control)
         with ThreadPoolExecutor(os.cpu_count()) as pool:

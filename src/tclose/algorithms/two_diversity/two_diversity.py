@@ -84,6 +84,7 @@ class TwoDiversity:
         distances=frozenset(),
         guarantees=frozenset({"k", "l"}),
         small_only=True,
+        keeps=frozenset({"weight", "finest"}),
     )
 
     def refuse(self, schema: Schema) -> None:

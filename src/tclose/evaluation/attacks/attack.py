@@ -17,6 +17,7 @@ from tclose.evaluation.attacks.allowed_rise import AllowedRise, allowed_rises
 from tclose.evaluation.attacks.attacked_values import by_value
 from tclose.evaluation.attacks.crowd import crowd_alike, crowd_inside
 from tclose.evaluation.attacks.definetti import Guesses, Learner, definetti, unlearned
+from tclose.evaluation.attacks.left_out_rows import LeftOutBelief, left_out_beliefs
 from tclose.evaluation.attacks.minimality import Minimality, minimality
 from tclose.evaluation.attacks.record_linkage import Linkage, linkage
 from tclose.evaluation.attacks.reidentification import Reidentification, reidentification
@@ -93,19 +94,25 @@ class Attacks:
     allowed
         By sensitive attribute with caps (`rise`, `beta`), the most that a belief may rise by them, beside what it
         rises by in the release.
+    left_out
+        By sensitive attribute, what is told about people whose rows are left out (`suppress_rows`); None where none is.
     """
 
     before: AttackResults
     after: AttackResults | None = None
     minimality: Minimality | None = None
     allowed: dict[str, AllowedRise] = field(default_factory=dict)
+    left_out: dict[str, LeftOutBelief] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""
+        missing = None
+        if self.left_out is not None:
+            missing = {column: each.as_dict() for column, each in self.left_out.items()}
         return {
             name: None if found is None else found.as_dict()
             for name, found in (("before", self.before), ("after", self.after), ("minimality", self.minimality))
-        } | {"allowed": {column: found.as_dict() for column, found in self.allowed.items()}}
+        } | {"allowed": {column: found.as_dict() for column, found in self.allowed.items()}, "left_out": missing}
 
 
 def attack(
@@ -168,9 +175,15 @@ def attack(
             'Candidates deal out the values of single rows, and unit_rows = "all" promises something of persons. Leave '
             "`candidates` out."
         )
+    if candidates and schema.suppress_rows:
+        raise SchemaError(
+            "Candidates deal the values of released rows out anew, and under suppress_rows it depends on values which "
+            "rows are left out. Leave `candidates` out."
+        )
     algorithm = None if method is None else find(method)
     if made is None and algorithm is not None:
         made = anonymize(df, schema, method=algorithm, seed=seed, allow_single_class=True)
+    left_out = _left_out(made, source, schema)
     columns, rows = select_rows(source, schema, _picked(made, source), seed)
     table = encode_rows(source, columns, rows, schema)
     shown = by_value(table, source, columns, schema)
@@ -194,7 +207,7 @@ def attack(
     after = _expose(shown, labels, limits, alike, definetti)
     allowed = allowed_rises(schema, table, requirement, labels)
     if not candidates:
-        return Attacks(before, after, allowed=allowed)
+        return Attacks(before, after, allowed=allowed, left_out=left_out)
     again = minimality(
         table, requirement, algorithm or _method_of(made),
         seed=made.record.seed, candidates=candidates, seeds=seeds, one_class=one_class,
@@ -202,9 +215,20 @@ def attack(
     return Attacks(before, after, again, allowed)
 
 
+def _left_out(release: Release | None, source: Source, schema: Schema) -> dict[str, LeftOutBelief] | None:
+    """What is told about people whose rows the release leaves out; None where it leaves none out."""
+    if release is None or not release.record.left_out_rows or len(release.classes) != source.n_rows:
+        return None
+    columns, rows = select_rows(source, schema)
+    shown = by_value(encode_rows(source, columns, rows, schema), source, columns, schema)
+    return left_out_beliefs(shown, release.classes[rows] < 0)
+
+
 def _picked(release: Release | None, source: Source) -> Integers | None:
-    """The rows that a release with one row of each person kept."""
-    if release is None or release.schema.unit_rows != "one" or len(release.classes) != source.n_rows:
+    """The rows that a release with one row of each person, or without some rows, kept."""
+    if release is None or len(release.classes) != source.n_rows:
+        return None
+    if release.schema.unit_rows != "one" and not release.record.left_out_rows:
         return None
     return np.flatnonzero(release.classes >= 0)
 

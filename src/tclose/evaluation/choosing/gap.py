@@ -56,7 +56,8 @@ class Gap:
     Attributes
     ----------
     rows, cells
-        Of the table; `cells` are those of its quasi-identifiers, None unless the recoding is suppression.
+        Of the table; `cells` are those of its quasi-identifiers, None unless the recoding is suppression
+        and all columns weigh the same.
     entries
         One a method, the least loss first, those that refused last.
     """
@@ -150,6 +151,10 @@ def gap(
             'No method that proves a bound counts persons, so `gap` does not take unit_rows = "all". '
             'Take unit_rows = "one".'
         )
+    if schema.suppress_rows:
+        raise SchemaError(
+            "No method that proves a bound leaves rows out, so `gap` does not take suppress_rows. Take it out."
+        )
     table = encode(source, schema, seed=seed)
     requirement = Requirement.of(schema, table)
     requirement.check_whole(table)
@@ -164,7 +169,8 @@ def gap(
     if all(entry.at_least is None for entry in entries):
         reasons = " ".join(entry.refused for entry in entries if entry.refused)
         raise SizeError(f"No method proves a bound for this table, so there is nothing to compare with. {reasons}")
-    cells = len(table) * len(table.axes) if schema.recode == "suppress" else None
+    alike = schema.recode == "suppress" and set(table.cell_weights) == {1}  # else a loss is no number of cells
+    cells = len(table) * len(table.axes) if alike else None
     entries.sort(key=lambda entry: (entry.loss is None, entry.loss or 0.0))
     found = Gap(len(table), cells, tuple(entries))
     _check_bounds(found)

@@ -6,7 +6,7 @@ import logging
 import math
 import time as clock
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -16,11 +16,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.algorithms import Algorithm, parameters_of
+from tclose.algorithms import Algorithm, parameters_of, run_method
 from tclose.algorithms.alike_classes import settle_alike
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.rows_left_out import holds_with_left_out
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError, TcloseError, VerificationError
 from tclose.evaluation.attacks.allowed_rise import AllowedRise, allowed_rises
 from tclose.evaluation.attacks.attacked_values import by_value
@@ -93,6 +94,8 @@ class Trial:
         By sensitive attribute, the largest rise of a belief, exactly.
     taken_from
         In a sweep, the stricter t whose classes are kept because it found none that lose less.
+    left_out_rows
+        Rows that the release would leave out (`suppress_rows`), each of which loses 1.
     """
 
     method: str
@@ -109,6 +112,7 @@ class Trial:
     stopped_early: bool = False
     rises: Mapping[str, Fraction] = field(default_factory=dict)
     taken_from: Fraction | None = None
+    left_out_rows: int = 0
 
     @property
     def is_useless(self) -> bool:
@@ -198,32 +202,40 @@ class TrialTable:
         requirement = Requirement.of(schema, self.table)
         rng = np.random.default_rng(self.seed)
         began = clock.perf_counter()
-        partition = algorithm.partition(self.table, requirement, rng=rng, control=control)
+        partition = run_method(algorithm, self.table, requirement, rng=rng, control=control)
         partition = settle_alike(
             self.table, requirement, partition, lambda found: shown_classes(self.table, found.labels)
         )
         seconds = clock.perf_counter() - began
-        if not requirement.holds_in_all(self.table, partition.labels):
+        if not holds_with_left_out(requirement, self.table, partition.labels):
             raise VerificationError(f"'{algorithm.name}' returned classes that break the requirement.")
-        labels = shown_classes(self.table, partition.labels)
-        if failure := self._keep_failure(labels, schema):
+        run = self._measured(schema, t, partition.labels)
+        LOG.info("%s at k %d: loss %.6f in %.3f s", label(algorithm), schema.k, run.loss, seconds)
+        stopped = bool(partition.facts.get("stopped_early"))
+        return replace(run, method=label(algorithm), seconds=seconds, stopped_early=stopped)
+
+    def _measured(self, schema: Schema, t: Fraction | None, found: Integers) -> Trial:
+        """What a release of these classes would be worth; rows of label -1 are left out."""
+        kept = np.flatnonzero(found >= 0)
+        table, attacked = (self.table, self.attacked)
+        if len(kept) < len(found):
+            table, attacked = table.take(kept), attacked.take(kept)
+        labels = shown_classes(table, found[kept])
+        if failure := self._keep_failure(table, labels, schema):
             asked = "" if t is None else f" at t = {float(t):g}"
             raise InfeasibleError(f"The classes found{asked} cannot be released: {failure}.")
         sizes = np.bincount(labels)
-        run = Trial(
-            label(algorithm), t, schema.k,
-            loss=self.table.loss(partition.labels),
-            query_error=self._query_error(labels),
-            reached=self._reached(labels),
+        return Trial(
+            "", t, schema.k,
+            loss=self.table.loss(found),
+            query_error=self._query_error(table, labels),
+            reached=self._reached(table, labels),
             classes=len(sizes),
             sizes=tuple(int(size) for size in np.quantile(sizes, [0, 0.25, 0.5, 0.75, 1], method="nearest")),
-            gains=gains(self.attacked, labels),
-            seconds=seconds,
-            stopped_early=bool(partition.facts.get("stopped_early")),
-            rises=exact_rises(self.attacked, labels),
+            gains=gains(attacked, labels),
+            rises=exact_rises(attacked, labels),
+            left_out_rows=len(found) - len(kept),
         )  # fmt: skip
-        LOG.info("%s at k %d: loss %.6f in %.3f s", label(algorithm), schema.k, run.loss, seconds)
-        return run
 
     def run_or_refuse(self, algorithm: Algorithm, schema: Schema, t: Fraction | None, control: Control) -> Trial:
         """One run; where no release can be made, why."""
@@ -233,32 +245,32 @@ class TrialTable:
             return Trial(label(algorithm), t, schema.k, refused=str(error))
         return Trial(label(algorithm), t, schema.k, refused=ONE_CLASS) if run.is_useless else run
 
-    def _keep_failure(self, labels: Integers, schema: Schema) -> str | None:
+    def _keep_failure(self, table: EncodedTable, labels: Integers, schema: Schema) -> str | None:
         """What is wrong with the columns of `keep`: with classes as they are shown they must leave groups of k."""
         if not schema.keep or schema.keep_unchecked:
             return None
         classes = CodedColumn(pl.Series("class", np.arange(int(labels.max()) + 1)), labels)
-        kept = (CodedColumn.of(one_spelling(self.source.column(name).gather(self.table.rows))) for name in schema.keep)
-        least = int(Classes.of(len(self.table), chain([classes], kept)).sizes.min())
+        kept = (CodedColumn.of(one_spelling(self.source.column(name).gather(table.rows))) for name in schema.keep)
+        least = int(Classes.of(len(table), chain([classes], kept)).sizes.min())
         return None if least >= schema.k else f"with the columns of `keep` the smallest group has {least} rows"
 
-    def _query_error(self, labels: Integers) -> float | None:
+    def _query_error(self, table: EncodedTable, labels: Integers) -> float | None:
         if not self.queries:
             return None
-        boxes = Boxes.of(self.table, labels)
+        boxes = Boxes.of(table, labels)
         spans = [(low.copy(), high.copy()) for low, high in zip(boxes.lows.T, boxes.highs.T, strict=True)]
-        codes = self.table.codes[: len(self.schema.sensitive)]
+        codes, aligned = table.codes[: len(self.schema.sensitive)], len(table) == len(self.table)
         found = query_error(
-            ReadBack(self.schema, self.table, labels, spans, codes, self.source, self.source, True),
+            ReadBack(self.schema, self.table, labels, spans, codes, self.source, self.source, aligned),
             self.queries,
             seed=self.seed,
         )
         return found.median if found.answered else None
 
-    def _reached(self, labels: Integers) -> dict[str, float]:
+    def _reached(self, table: EncodedTable, labels: Integers) -> dict[str, float]:
         """The largest distance of a class."""
         n = len(self.schema.sensitive)
-        columns = zip(self.table.domains[:n], self.table.codes[:n], strict=True)
+        columns = zip(table.domains[:n], table.codes[:n], strict=True)
         found = measure_classes(columns, self.schema.joint, labels)
         return {name: float(distances.largest()) for name, distances in found.distances.items()}
 

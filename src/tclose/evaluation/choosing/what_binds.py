@@ -23,6 +23,7 @@ from tclose.pipeline import Listener
 from tclose.release.binding import Binding, Gain, MeasuredGains
 from tclose.release.release import Release
 from tclose.table.arguments import check_order
+from tclose.table.axes import Axis, SpanAxis
 from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.row_selection import select_rows
 from tclose.table.source import read
@@ -86,7 +87,8 @@ def what_binds(
     algorithm, schema = find(method), release.schema
     check_capable(algorithm, schema)
     source = read(df, schema.delimiter, schema.encoding, header=schema.header)
-    picked = np.flatnonzero(release.classes >= 0) if schema.unit_rows == "one" else None
+    is_part = schema.unit_rows == "one" or release.record.left_out_rows > 0
+    picked = np.flatnonzero(release.classes >= 0) if is_part else None
     if picked is not None and len(release.classes) != source.n_rows:
         raise TableError("The release has other rows than the table. Give the table it was made of.")
     table = encode_rows(source, *select_rows(source, schema, picked), schema)
@@ -112,6 +114,8 @@ class _Change:
 def _changes(table: EncodedTable, asked: Requirement, columns: list[str]) -> Iterator[_Change]:
     for column in columns if len(columns) > 1 else ():
         yield _Change(f"without '{column}'", _without(table, column), asked)
+    for column in dict.fromkeys(axis.column for axis in table.axes if axis.blocks is not None):
+        yield _Change(f"without `coarsest` of '{column}'", _unlimited(table, column), asked)
     for place, attribute in enumerate(asked.attributes):
         name = attribute.domain.column
         looser = []
@@ -132,11 +136,21 @@ def _changes(table: EncodedTable, asked: Requirement, columns: list[str]) -> Ite
         yield _Change(f"k = {k} instead of {asked.k}", table, asked.with_k(k))
 
 
+def _unlimited(table: EncodedTable, column: str) -> EncodedTable:
+    """The table with nothing kept apart by the `coarsest` of a quasi-identifier."""
+    axes: list[Axis] = []
+    for axis in table.axes:
+        if axis.column == column:
+            axis = replace(axis, blocks=None, reach=None) if isinstance(axis, SpanAxis) else replace(axis, blocks=None)
+        axes.append(axis)
+    return replace(table, axes=tuple(axes))
+
+
 def _without(table: EncodedTable, column: str) -> EncodedTable:
     """The table without a quasi-identifier; the weights of the others add up to 1."""
     kept = [place for place, axis in enumerate(table.axes) if axis.column != column]
-    whole = sum(table.axes[place].weight for place in kept)
-    axes = tuple(replace(table.axes[place], weight=table.axes[place].weight / whole) for place in kept)
+    whole = sum((table.axes[place].share for place in kept), Fraction(0))
+    axes = tuple(replace(table.axes[place], share=table.axes[place].share / whole) for place in kept)
     return replace(table, axes=axes, places=tuple(table.places[place] for place in kept))
 
 

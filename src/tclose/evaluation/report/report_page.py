@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tclose.errors import TableError
 from tclose.evaluation.attacks.allowed_rise import AllowedRise, allowed_words
 from tclose.evaluation.attacks.attack import AttackResults, Attacks, attack
+from tclose.evaluation.attacks.left_out_rows import left_out_words
 from tclose.evaluation.report.report_words import (
     add_degrees,
     add_distributions,
@@ -101,7 +102,7 @@ def report_page(
     page.text(f"{summary(schema, measured)} {_before(found)}")
     add_tiles(page, schema, measured, release.loss, "loss, measured on the original")
     add_promise(page, schema, measured, fields)
-    if told := run_words(release.facts):
+    if told := [*run_words(release.facts), *left_out_words(found.left_out or {})]:
         page.points(told)
     if release.binding is not None:
         page.heading("What binds")

@@ -22,7 +22,7 @@ def general_loss(released: ReadBack, weights: Mapping[str, float] | None = None)
     released
         A release beside its original.
     weights
-        By column, in any unit; without them all columns weigh the same, as in the certificate.
+        By column, in any unit; without them those of the schema.
 
     Examples
     --------

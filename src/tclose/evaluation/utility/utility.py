@@ -174,6 +174,8 @@ def beside(df: Any, release: Any, schema: SchemaLike | None = None, *, aligned: 
         classes = release.classes[release.classes >= 0]
         picked = np.flatnonzero(release.classes >= 0) if release.schema.unit_rows == "one" else None
         asked = given or release.schema
+        if release.record.left_out_rows:  # they are lost, and count as such
+            return read_release(df, release.aligned(), asked)
         return read_release(df, release.aligned(), asked, aligned=True, classes=classes, picked=picked)
     if given is None:
         raise MeasureError("Give the schema of the original: only a Release brings its own.")
