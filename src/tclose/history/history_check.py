@@ -6,6 +6,7 @@ common with the code that chooses is the state as it stands, and schemas.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,12 +18,13 @@ from numpy.typing import NDArray
 from tclose.history.history_state import RELEASED, HistoryState
 from tclose.history.original_rows import OriginalTable, untrue_rows
 from tclose.history.schema_copies import schema_of_text
-from tclose.schema.columns import Diversity
+from tclose.schema.columns import Diversity, Sensitive
 from tclose.schema.schema import Schema
 from tclose.verification.belief_rises import RiseSearch
 from tclose.verification.cell_meanings import names_of
 from tclose.verification.class_diversity import DiversitySearch
 from tclose.verification.distinct_values import factorize
+from tclose.verification.exact_numbers import read_number
 from tclose.verification.farthest_class import Farthest
 from tclose.verification.measure_release import exact_and_float, join, work_under
 from tclose.verification.released_classes import Grouping, count_values
@@ -190,11 +192,18 @@ class _Whole:
         """Attributes whose values are not those that were counted when the release was made."""
         for sensitive in self.schema.sensitive:
             found = factorize(state.sensitive[sensitive.column].gather(self.versions))
-            counts = dict(zip(names_of(found.values), found.counts.tolist(), strict=True))
-            if n_missing := int(found.counts_with_null[0]):
-                counts[None] = n_missing  # type: ignore[index]
-            if counts != dict(told.get(sensitive.column, [])):
+            names: list[str | None] = [None, *names_of(found.values)]
+            counts = list(zip(names, found.counts_with_null.tolist(), strict=True))
+            if self._meant(counts, sensitive) != self._meant(told.get(sensitive.column, []), sensitive):
                 yield f"The values of '{sensitive.column}' in release {self.number} are not those that were released."
+
+    def _meant(self, counts: list[tuple[str | None, int]], sensitive: Sensitive) -> Counter[object]:
+        """How often each value occurs; numbers are the same however they are written."""
+        found: Counter[object] = Counter()
+        for name, count in counts:
+            number = read_number(name, self.schema.decimal, self.schema.thousands) if name is not None else None
+            found[number if sensitive.is_measured and number is not None else name] += count
+        return +found
 
     def broken(self, chosen: NDArray[np.bool_], labels: Integers, what: str) -> tuple[list[str], dict[str, Fraction]]:
         """What groups of chosen rows break of the promise, and how far the farthest is from the release."""

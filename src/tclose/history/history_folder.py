@@ -142,7 +142,7 @@ class HistoryFolder:
     def recorded(self, after: HistoryState, certificate: bytes, files: Sequence[tuple[Path, Path]]) -> Iterator[None]:
         """Write the state that follows; within, the files of its release get their names.
 
-        If that fails, the state is as before.
+        If that fails before any file has its name, the state is as before.
 
         Parameters
         ----------
@@ -173,15 +173,18 @@ class HistoryFolder:
                     "Run it again."
                 )
             write_known(self.path, after.hashes)
-            write_whole(new, pack_state(after), PRIVATE, alone=True)
             try:
+                write_whole(new, pack_state(after), PRIVATE, alone=True)
                 yield
             except BaseException:
-                remove(new)
-                sync_folder(self.path)
+                # If a file has its name already, the state stays: whoever opens the history next does what is left.
+                if not any(_is(Path(to), digest) for _, to, digest in outputs):
+                    remove(new)
+                    sync_folder(self.path)
                 raise
-            remove(old)
-            sync_folder(self.path)
+            with contextlib.suppress(OSError):  # whoever opens the history next removes it
+                remove(old)
+                sync_folder(self.path)
 
 
 def _releases(number: int) -> str:
