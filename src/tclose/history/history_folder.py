@@ -20,7 +20,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,8 @@ class HistoryFolder:
     """
 
     path: Path
-    key: bytes
-    state: HistoryState
+    key: bytes = field(repr=False)
+    state: HistoryState = field(repr=False)
     digest: str
 
     @classmethod

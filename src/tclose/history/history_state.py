@@ -63,7 +63,7 @@ class ReleaseEntry:
     outputs: list[tuple[str, str, str]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HistoryState:
     """What all releases of a table have told.
 
