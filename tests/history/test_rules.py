@@ -36,14 +36,22 @@ class Living:
 
     def __init__(self, schema: Schema, deletions: Any = "hold") -> None:
         self.schema, self.deletions = schema, deletions
-        self.state = HistoryState.empty()
+        self.state, self.least_batch = HistoryState.empty(), 0.0
         self.last: Release | None = None
 
     def release(self, rows: Sequence[Row]) -> dict[str, int]:
         frame = pl.DataFrame(list(rows), schema=["who", "age", "ill"], orient="row")
         source = Source.of(frame)
         self.last, self.state = follow(
-            self.state, KEY, source, self.schema, find("mondrian"), self.deletions, seed=0, allow_single_class=True
+            self.state,
+            KEY,
+            source,
+            self.schema,
+            find("mondrian"),
+            self.deletions,
+            self.least_batch,
+            seed=0,
+            allow_single_class=True,
         )
         assert check_history(self.state, OriginalTable(source, KEY)).holds
         counts: dict[str, int] = self.last.record.notes["history"]
@@ -91,6 +99,16 @@ def test_a_batch_below_k_waits() -> None:
     six = two_classes("f", "h", "f", "h", "f", "h")
     living.release(six)
     assert living.release([*six, ("x", 1, "f"), ("y", 1, "h")]) == {"new_waiting": 2}
+
+
+def test_new_persons_may_be_made_to_wait_until_they_are_many() -> None:
+    living = Living(schema_with(0.5))
+    rows = two_classes("f", "h", "f", "h", "f", "h", "f", "h")
+    living.least_batch = 0.5
+    assert living.release(rows) == {"added": 8}
+    new = [("x", 50, "f"), ("y", 51, "h"), ("z", 52, "f"), ("w", 53, "h")]
+    assert living.release([*rows, *new[:3]]) == {"new_waiting": 3}
+    assert living.release([*rows, *new]) == {"added": 4}
 
 
 def test_changed_persons_of_two_classes_do_not_form_one() -> None:

@@ -52,6 +52,10 @@ def republish(
         str,
         typer.Option(help="hold: a deleted row stays until it can leave. withdraw: its whole class leaves, for good."),
     ] = "hold",
+    least_batch: Annotated[
+        float,
+        typer.Option(min=0.0, help="New persons wait until they are so many for each who was released before: 0.5."),
+    ] = 0.0,
     method: Annotated[str | None, typer.Option(help="For classes of new persons. See `tclose methods`.")] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="Of the method, as name=value; may be repeated.", show_default=False)
@@ -92,7 +96,7 @@ def republish(
     HistoryFolder.open(history)  # before temporary files of the target are removed: some may be left to be named
     with locked(targets) as locks, progress() as tell, stopped_by_interrupt() as control:
         release = republish(
-            data, settled, history=history, deletions=deletions,  # type: ignore[arg-type]
+            data, settled, history=history, deletions=deletions, least_batch=least_batch,  # type: ignore[arg-type]
             method=algorithm, seed=seed, time=time, allow_single_class=allow_single_class, show_values=show_values,
             progress=tell, control=control,
         )  # fmt: skip

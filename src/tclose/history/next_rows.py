@@ -122,8 +122,13 @@ def _joined(before: pl.DataFrame, some: Integers, table: pl.DataFrame, rows: Int
     return table[rows] if not len(some) else pl.concat([before[some], table[rows]])
 
 
-def choose_rows(changes: PersonChanges, schema: Schema, deletions: Deletions) -> NextRows:
+def choose_rows(changes: PersonChanges, schema: Schema, deletions: Deletions, least_batch: float = 0.0) -> NextRows:
     """Let all in who may enter, and take out those whose new values are not close to what is then the whole.
+
+    Parameters
+    ----------
+    least_batch
+        New persons wait until there are this many for each person who was released before.
 
     Raises
     ------
@@ -132,7 +137,9 @@ def choose_rows(changes: PersonChanges, schema: Schema, deletions: Deletions) ->
     """
     leaving = find_leaving(changes, schema, deletions == "withdraw")
     may_enter = leaving.changed | leaving.returned
-    takes_new = len(changes.new_rows) > 0
+    takes_new = (
+        len(changes.new_rows) > 0 and len(changes.new_rows) >= least_batch * (changes.state.places == RELEASED).sum()
+    )
     while True:
         found = _with(changes, leaving, may_enter, takes_new)
         if not len(found.persons):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,6 +45,7 @@ def republish(
     history: Path | str,
     first: bool = False,
     deletions: Deletions = "hold",
+    least_batch: float = 0.0,
     method: str | Algorithm = DEFAULT,
     seed: int | None = None,
     time: float | None = None,
@@ -71,6 +73,9 @@ def republish(
     deletions
         What becomes of a deleted person who cannot leave without telling something: `hold` keeps the released row
         until that is possible, `withdraw` takes the whole class out at once, and never releases its persons again.
+    least_batch
+        New persons wait until there are this many for each person who was released before: 0.5 is half as many. The
+        more they are, the narrower are their classes.
     method, seed, time, allow_single_class, show_values, progress, control, earlier
         As in `anonymize`; the method forms classes of new persons.
 
@@ -94,6 +99,8 @@ def republish(
     check_order(df, schema, "republish")
     if deletions not in DELETIONS:
         raise SchemaError(f"deletions must be one of {', '.join(DELETIONS)}.")
+    if not (isinstance(least_batch, int | float) and 0 <= least_batch < math.inf):
+        raise SchemaError("least_batch must be a number from 0 up: 0.5 is half as many as were released before.")
     inner = find(method)
     settled, source = take_in(df, Schema.of(schema), {}, republish)
     check_supported(settled)
@@ -113,12 +120,19 @@ def republish(
         "seed": seed, "time": time, "allow_single_class": allow_single_class, "show_values": show_values,
         "progress": progress, "control": control, "earlier": records,
     }  # fmt: skip
-    release, after = follow(state, folder.key, source, settled, inner, deletions, **how)
+    release, after = follow(state, folder.key, source, settled, inner, deletions, least_batch, **how)
     return replace(release, _history=_Continuation(folder, after))
 
 
 def follow(
-    state: HistoryState, key: bytes, source: Source, schema: Schema, inner: Algorithm, deletions: Deletions, **how: Any
+    state: HistoryState,
+    key: bytes,
+    source: Source,
+    schema: Schema,
+    inner: Algorithm,
+    deletions: Deletions = "hold",
+    least_batch: float = 0.0,
+    **how: Any,
 ) -> tuple[Release, HistoryState]:
     """The release of a table that follows on a state, and the state that follows on the release; nothing is written.
 
@@ -128,13 +142,13 @@ def follow(
         What earlier releases have told, and the key by which it knows persons.
     source, schema
         The new whole table.
-    inner
-        The method for new rows.
+    inner, deletions, least_batch
+        The method for new rows; and as in `republish`.
     how
         As `anonymize` takes it.
     """
     rows = PersonRows.of(source, *select_rows(source, schema), schema, key)
-    chosen = choose_rows(find_changes(state, rows), schema, deletions)
+    chosen = choose_rows(find_changes(state, rows), schema, deletions, least_batch)
     classes = ContinuedClasses(inner, chosen.blocks)
     release = anonymize(_whole(chosen, source, schema), schema, method=cast(Algorithm, classes), **how)
     counts = chosen.counts | {"atoms": len(np.unique(classes.atoms))}
