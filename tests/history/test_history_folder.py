@@ -169,6 +169,17 @@ def test_a_release_is_seen_only_after_it_was_written(begun: Path, tmp_path: Path
         release.write(folder / "again.csv")
 
 
+def test_an_order_that_is_not_the_input_s_is_not_claimed(begun: Path, tmp_path: Path) -> None:
+    folder = copied(begun, tmp_path / "order")
+    turned = people(90).reverse()
+    release = tclose.republish(turned, schema(), history=folder / HISTORY, method="mondrian")
+    with pytest.raises(tclose.TableError, match="in another order"):
+        release.write(folder / "second.csv", keep_order=True)
+    release.write(folder / "second.csv")
+    with pytest.raises(tclose.TableError, match="in another order"):
+        release.aligned()
+
+
 def test_first_and_next_are_told_apart(begun: Path, tmp_path: Path) -> None:
     with pytest.raises(tclose.TableError, match="has one release already"):
         tclose.republish(people(60), schema(), history=begun / HISTORY, first=True)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tclose.errors import TableError
 from tclose.history.history_state import AWAY, RELEASED, HistoryState
 from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
@@ -77,6 +78,8 @@ def _persons(source: Source, schema: Schema, key: bytes) -> pl.Series:
     hashes = [
         hashlib.blake2b(name.encode(), key=key, digest_size=HASH_BYTES).hexdigest() for name in names_of(found.values)
     ]
+    if (found.codes < 0).any():
+        raise TableError(f"Column '{schema.unit}' is the unit, and is missing in {int((found.codes < 0).sum())} rows.")
     return pl.Series("\0hash", hashes, dtype=pl.String).gather(found.codes)
 
 

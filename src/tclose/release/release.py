@@ -146,6 +146,7 @@ class Release:
     def aligned(self) -> Any:
         """The released rows in the order of the input, dropped rows left out."""
         self._check_shown()
+        self._check_ordered()
         return self._restore(self._types.given(self._frame))
 
     def _check_shown(self) -> None:
@@ -153,6 +154,13 @@ class Release:
             raise TableError(
                 "This release continues a history, which must know of it before anyone sees it. Write it first: "
                 "release.write(path)."
+            )
+
+    def _check_ordered(self) -> None:
+        if (np.diff(self._rows, prepend=-1) <= 0).any():
+            raise TableError(
+                "This release continues a history, and has rows that are not those of the input, or stand there in "
+                "another order. Take the rows in random order."
             )
 
     def write(
@@ -196,6 +204,8 @@ class Release:
         """
         path = Path(path)
         suffix = suffix_of(path)
+        if keep_order:
+            self._check_ordered()
         if escape_formulas:
             check_suffix(path, suffix)
         beside = certificate_path(path)
