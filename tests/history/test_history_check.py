@@ -34,17 +34,18 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> HistoryFolder:
 
 
 def problems(state: HistoryState, original: OriginalTable | None = None) -> str:
-    return " ".join(check_history(state, original).problems)
+    return " ".join(check_history(state, {} if original is None else {2: original}).problems)
 
 
 def test_a_true_history_holds(history: HistoryFolder) -> None:
-    found = check_history(history.state, OriginalTable(Source.of(people(90)), history.key))
+    original = OriginalTable(Source.of(people(90)), history.key)
+    found = check_history(history.state, {1: OriginalTable(Source.of(people(60)), history.key), 2: original})
     assert found.holds
     assert found.smallest >= 3
     assert set(found.t) == {"ill", "pay"}
     assert 0 < found.t["ill"] <= Fraction(2, 5)
     assert found.waiting == dict.fromkeys(("new_waiting", "returned_waiting", "changes_held", "deletions_held"), 0)
-    later = check_history(history.state, OriginalTable(Source.of(people(95)[1:]), history.key))
+    later = check_history(history.state, {2: OriginalTable(Source.of(people(95)[1:]), history.key)})
     assert later.waiting["new_waiting"] == 5
     assert later.waiting["deletions_held"] == 1
 
@@ -106,7 +107,7 @@ def test_rows_that_are_not_those_of_the_table_are_noticed(history: HistoryFolder
     original = OriginalTable(Source.of(table), history.key)
     assert "quasi-identifiers that are not those of the table" in problems(replace(state, quasi=ages), original)
     other = table.with_columns(pl.when(pl.int_range(pl.len()) == 70).then(pl.lit("x")).otherwise("ill").alias("ill"))
-    assert "entered the last release with a row that is not theirs" in problems(
+    assert "1 persons entered release 2 with values that are not theirs" in problems(
         state, OriginalTable(Source.of(other), history.key)
     )
 

@@ -53,7 +53,7 @@ class Living:
             seed=0,
             allow_single_class=True,
         )
-        assert check_history(self.state, OriginalTable(source, KEY)).holds
+        assert check_history(self.state, {self.state.number: OriginalTable(source, KEY)}).holds
         counts: dict[str, int] = self.last.record.notes["history"]
         return {name: count for name, count in counts.items() if count and name not in ("number", "atoms")}
 

@@ -135,7 +135,12 @@ def first_release(folder: Path) -> Callable[..., Release]:
 def history(
     folder: Annotated[Path, typer.Argument(help="The folder of a history.", show_default=False)],
     original: Annotated[
-        str | None, typer.Option(help="The table of the last release: checks that rows are true, and counts who waits.")
+        list[str] | None,
+        typer.Option(
+            help="The table of the last release, or 1=table.csv of an earlier one; may be repeated. Checks that "
+            "rows are true, and counts who waits.",
+            show_default=False,
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -152,14 +157,17 @@ def history(
 
     found = HistoryFolder.open(folder)
     state = found.state
-    table, attacks = None, []
+    tables: dict[int, OriginalTable] = {}
+    attacks: list[Intersected] = []
+    for given in original or []:
+        number, place = _numbered(given, state.number)
+        schema = schema_of_text(state.releases[number - 1].schema)
+        source = read(locate(place), schema.delimiter, schema.encoding, header=schema.header)
+        tables[number] = OriginalTable(source, found.key)
     if state.number:
         schema = schema_of_text(state.releases[-1].schema)
-        if original is not None:
-            source = read(locate(original), schema.delimiter, schema.encoding, header=schema.header)
-            table = OriginalTable(source, found.key)
         attacks = [attack_history(state, schema.k, until) for until in (state.number - 1, state.number) if until]
-    verdict = check_history(state, table)
+    verdict = check_history(state, tables)
     if json:
         print(jsonlib.dumps(_as_dict(state, verdict, attacks), indent=2))
     else:
@@ -168,6 +176,16 @@ def history(
         show_history(state, verdict, attacks)
     if not verdict.holds:
         raise VerificationError(" ".join(["The history does not keep its promise.", *verdict.problems]))
+
+
+def _numbered(given: str, last: int) -> tuple[int, str]:
+    """The number of a release and its table, from `1=table.csv`, or from `table.csv` for the last one."""
+    number, equals, place = given.partition("=")
+    if not equals or not number.isdecimal():
+        number, place = str(last), given
+    if not 1 <= int(number) <= last:
+        raise typer.BadParameter(f"--original {number}=...: the history has releases 1 to {last}.")
+    return int(number), place
 
 
 def _as_dict(state: HistoryState, verdict: HistoryVerdict, attacks: list[Intersected]) -> dict[str, Any]:

@@ -7,16 +7,17 @@ common with the code that chooses is the state as it stands, and schemas.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.history.history_state import RELEASED, HistoryState
-from tclose.history.original_rows import OriginalTable, untrue_rows
+from tclose.history.original_rows import OriginalTable, untrue_rows, untrue_values
 from tclose.history.schema_copies import schema_of_text
 from tclose.schema.columns import Diversity, Sensitive
 from tclose.schema.schema import Schema
@@ -31,6 +32,7 @@ from tclose.verification.released_classes import Grouping, count_values
 from tclose.verification.sensitive_domains import Placed, place_values
 
 Integers = NDArray[np.int64]
+NONE: Mapping[int, OriginalTable] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class HistoryVerdict:
     t
         Of each sensitive attribute and joint, how far the farthest atom is from the release its values appeared in.
     waiting
-        With the original at hand: how many persons of it are not released, and how many are released otherwise.
+        With the original of the last release at hand: how many persons of it are not released, and how many are
+        released otherwise.
     """
 
     problems: tuple[str, ...]
@@ -74,13 +77,14 @@ class HistoryVerdict:
         }
 
 
-def check_history(state: HistoryState, original: OriginalTable | None = None) -> HistoryVerdict:
+def check_history(state: HistoryState, originals: Mapping[int, OriginalTable] = NONE) -> HistoryVerdict:
     """Find the atoms of all releases, and measure each against the release in which its values first appeared.
 
     Parameters
     ----------
-    original
-        The table of the last release, if it is at hand: then it is checked that rows which are not held are true.
+    originals
+        The tables that are at hand, by the number of their release: then it is checked that rows which are not held
+        are true.
     """
     problems = list(_wrong_structure(state))
     if problems or not state.number:
@@ -99,9 +103,12 @@ def check_history(state: HistoryState, original: OriginalTable | None = None) ->
             problems += found
             farthest = {name: max(t, farthest.get(name, t)) for name, t in distances.items()}
     waiting: dict[str, int] = {}
-    if original is not None:
-        untrue, waiting = untrue_rows(state, original, schema_of_text(state.releases[-1].schema))
-        problems += untrue
+    for number, original in sorted(originals.items()):
+        schema = schema_of_text(state.releases[number - 1].schema)
+        problems += untrue_values(state, number, original, schema)
+        if number == state.number:
+            untrue, waiting = untrue_rows(state, original, schema)
+            problems += untrue
     sizes = np.bincount(atoms)
     once = tuple(dict.fromkeys(problems))
     return HistoryVerdict(once, len(sizes), int(sizes.min()), farthest, waiting)

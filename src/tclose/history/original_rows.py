@@ -1,4 +1,4 @@
-"""Whether the rows of the last release are those of the table: all but the ones that a history holds."""
+"""Whether the rows of releases are those of their tables: all but the ones that a history holds."""
 
 from __future__ import annotations
 
@@ -10,23 +10,34 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import TableError
-from tclose.history.history_state import AWAY, RELEASED, HistoryState
+from tclose.history.history_state import AWAY, RELEASED, WITHDRAWN, HistoryState
 from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
 from tclose.verification.cell_meanings import missing_among, names_of
 from tclose.verification.distinct_values import factorize
 
+Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 HASH_BYTES = 16
+HASH = "\0hash"  # no column has such a name
 
 
 @dataclass(frozen=True)
 class OriginalTable:
-    """The table of the last release, and the key by which its persons are known."""
+    """The table of a release, and the key by which its persons are known."""
 
     source: Source
     key: bytes = field(repr=False)
+
+
+def untrue_values(state: HistoryState, number: int, original: OriginalTable, schema: Schema) -> list[str]:
+    """Whether all who entered a release did so with the sensitive values of the table of that release."""
+    versions = state.version_of[:, number - 1]
+    entered = np.flatnonzero((versions >= 0) & (state.version_origin[versions] == number) & (state.places != WITHDRAWN))
+    own = _values(state, entered, versions[entered], schema)
+    wrong = int((~_is_in(own, _table(original, schema).select(own.columns))).sum())
+    return [f"{wrong} persons entered release {number} with values that are not theirs."] if wrong else []
 
 
 def untrue_rows(state: HistoryState, original: OriginalTable, schema: Schema) -> tuple[list[str], dict[str, int]]:
@@ -35,40 +46,40 @@ def untrue_rows(state: HistoryState, original: OriginalTable, schema: Schema) ->
     A person who entered with the last release, or whose sensitive values are those of the table, has the row of the
     table, and one of them if there are several. Anybody else is held with values of an earlier release.
     """
-    source = original.source
-    columns: list[Quasi | Sensitive] = [*schema.quasi, *schema.sensitive]
-    persons = _persons(source, schema, original.key)
-    table = pl.DataFrame([persons, *(_named(source.column(each.column), schema, each.is_measured) for each in columns)])
+    table = _table(original, schema)
     released = np.flatnonzero(state.places == RELEASED)
-    versions = state.current_version[released]
-    own = [_named(state.quasi[each.column].gather(released), schema, each.is_measured) for each in schema.quasi]
-    own += [
-        _named(state.sensitive[each.column].gather(versions), schema, each.is_measured) for each in schema.sensitive
-    ]
-    frame = pl.DataFrame([state.hashes.gather(released).alias("\0hash"), *own])
-    values = ["\0hash", *(each.column for each in schema.sensitive)]
-    same_values = _is_in(frame.select(values), table.select(values))
-    same = _is_in(frame, table.select(frame.columns))
-    entered = state.version_origin[versions] == state.number
-    problems = []
-    if (entered & ~same).any():
-        problems.append(
-            f"{int((entered & ~same).sum())} persons entered the last release with a row that is not theirs."
-        )
-    if (same_values & ~same).any():
-        wrong = int((same_values & ~same).sum())
-        problems.append(
-            f"{wrong} persons are in the last release with quasi-identifiers that are not those of the table."
-        )
-    here = set(persons.to_list())
+    values = _values(state, released, state.current_version[released], schema)
+    quasi = [_named(state.quasi[each.column].gather(released), schema, each.is_measured) for each in schema.quasi]
+    rows = values.with_columns(quasi)
+    same_values = _is_in(values, table.select(values.columns))
+    wrong = int((same_values & ~_is_in(rows, table.select(rows.columns))).sum())
+    told = f"{wrong} persons are in the last release with quasi-identifiers that are not those of the table."
+    here = set(table[HASH].to_list())
     known = dict(zip(state.hashes.to_list(), state.places.tolist(), strict=True))
+    is_here = values[HASH].is_in(list(here)).to_numpy()
     waiting = {
         "new_waiting": sum(each not in known for each in here),
         "returned_waiting": sum(known.get(each) == AWAY for each in here),
-        "changes_held": int((~same_values & frame["\0hash"].is_in(list(here)).to_numpy()).sum()),
-        "deletions_held": int((~frame["\0hash"].is_in(list(here))).sum()),
+        "changes_held": int((~same_values & is_here).sum()),
+        "deletions_held": int((~is_here).sum()),
     }
-    return problems, waiting
+    return [told] if wrong else [], waiting
+
+
+def _table(original: OriginalTable, schema: Schema) -> pl.DataFrame:
+    """The person of each row, and its values by their names."""
+    source = original.source
+    columns: list[Quasi | Sensitive] = [*schema.quasi, *schema.sensitive]
+    named = [_named(source.column(each.column), schema, each.is_measured) for each in columns]
+    return pl.DataFrame([_persons(source, schema, original.key), *named])
+
+
+def _values(state: HistoryState, persons: Integers, versions: Integers, schema: Schema) -> pl.DataFrame:
+    """Persons with the sensitive values of some versions, by their names."""
+    named = [
+        _named(state.sensitive[each.column].gather(versions), schema, each.is_measured) for each in schema.sensitive
+    ]
+    return pl.DataFrame([state.hashes.gather(persons).alias(HASH), *named])
 
 
 def _persons(source: Source, schema: Schema, key: bytes) -> pl.Series:
@@ -80,7 +91,7 @@ def _persons(source: Source, schema: Schema, key: bytes) -> pl.Series:
     ]
     if (found.codes < 0).any():
         raise TableError(f"Column '{schema.unit}' is the unit, and is missing in {int((found.codes < 0).sum())} rows.")
-    return pl.Series("\0hash", hashes, dtype=pl.String).gather(found.codes)
+    return pl.Series(HASH, hashes, dtype=pl.String).gather(found.codes)
 
 
 def _named(column: pl.Series, schema: Schema, measured: bool) -> pl.Series:

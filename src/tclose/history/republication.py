@@ -157,7 +157,7 @@ def follow(
         release.measured.classes, counts, {},
     )  # fmt: skip
     after = state_after(chosen, classes.atoms, release.measured.grouping.labels, entry)
-    found = check_history(after, OriginalTable(source, key))
+    found = check_history(after, {after.number: OriginalTable(source, key)})
     if found.problems:
         raise VerificationError(
             " ".join(["The releases would not keep their promise together, and nothing is released.", *found.problems])
