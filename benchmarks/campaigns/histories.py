@@ -33,7 +33,7 @@ def histories() -> dict[str, Any]:
     """How often each attacker believes more than is allowed, and by how much; of ours, the first must never."""
     warnings.simplefilter("ignore", tclose.HighLossWarning)
     started, events, findings = time.monotonic(), Counter[str](), []
-    ours, naive = _Found(), _Found()
+    ours, naive, alone = _Found(), _Found(), _Found()
     for seed in SEEDS:
         asked, tables = random_history(seed)
         hold = seed % 4 != 0
@@ -48,6 +48,7 @@ def histories() -> dict[str, Any]:
         if believed is not None and believed > 0:
             findings.append(f"seed {seed}: a belief is {float(believed):.4f} beyond what is allowed")
         naive.look(asked, tables, run_naively(asked, tables), run_naively)
+        alone.look(asked, tables[:1], run_naively(asked, tables[:1]), run_naively)
     if ours.counts["no world"]:
         findings.append(f"{ours.counts['no world']} histories in which the true world does not fit the promise")
     return {
@@ -56,6 +57,7 @@ def histories() -> dict[str, Any]:
         "events": dict(events),
         "ours": ours.as_dict(),
         "naive": naive.as_dict(),
+        "first_release_alone": alone.as_dict(),
         "findings": findings,
     }
 

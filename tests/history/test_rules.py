@@ -292,6 +292,16 @@ def test_several_rows_of_a_person_are_refused() -> None:
         living.release([("a", 1, "f"), ("a", 2, "h"), ("b", 1, "f"), ("c", 1, "h")])
 
 
+def test_one_row_of_each_person_is_taken_where_the_schema_says_which() -> None:
+    keys = {"unit_rows": "one", "unit_pick": "last", "unit_order": "day", "missing": "drop"}
+    schema = replace(schema_with(0.5), **keys)  # type: ignore[arg-type]
+    rows = [("a", 1, "f", 1), ("a", 1, "h", 2), ("b", 1, "f", 1), ("c", 1, "h", 1), ("d", 1, "f", 1), ("e", 1, None, 1)]
+    frame = pl.DataFrame(rows, schema=["who", "age", "ill", "day"], orient="row")
+    release, state = follow(HistoryState.empty(), KEY, Source.of(frame), schema, find("mondrian"), seed=0)
+    assert sorted(state.sensitive["ill"]) == ["f", "f", "h", "h"]
+    assert (release.record.input_rows, release.record.unpicked_rows, release.record.dropped_rows) == (6, 1, 1)
+
+
 def test_a_first_batch_below_k_is_infeasible() -> None:
     with pytest.raises(InfeasibleError, match="fewer than k = 2"):
         Living(schema_with(0.5)).release([("a", 1, "f")])

@@ -36,6 +36,7 @@ from tclose.schema.schema import Schema, SchemaLike
 from tclose.table.arguments import check_order, take_in
 from tclose.table.row_selection import select_rows
 from tclose.table.source import Source
+from tclose.table.unit_rows import count_unpicked
 
 
 def republish(
@@ -181,10 +182,12 @@ def _told(release: Release, chosen: NextRows, source: Source, entry: ReleaseEntr
     """The release with what its certificate and its record say of the history."""
     state, rows = chosen.changes.state, chosen.changes.table.rows
     before = state.releases[-1].certificate_sha256 if state.number else None
+    unpicked = count_unpicked(source, release.schema)
     record = replace(
         release.record,
         input_rows=source.n_rows,
-        dropped_rows=source.n_rows - release.record.unpicked_rows - len(rows),
+        unpicked_rows=unpicked,
+        dropped_rows=source.n_rows - unpicked - len(rows),
         notes={**release.record.notes, "history": {"number": entry.number, **entry.counts}},
     )
     link = {"history": {"number": entry.number, "before": before}}
