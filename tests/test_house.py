@@ -134,7 +134,7 @@ def test_every_file_on_a_page_is_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     links = [target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target]
     assert [each for each in links if each and not (page.parent / each).exists()] == []
-    folders = "src|tests|docs|benchmarks|algorithms|kernels|table|release|verification|evaluation"
+    folders = "src|tests|docs|benchmarks|algorithms|kernels|table|release|verification|evaluation|history"
     named = re.findall(rf"`((?:{folders})/[a-z_./0-9]+)`", text)
     roots = (ROOT, PACKAGE)
     assert [each for each in named if "mine" not in each and not any(_is_there(root / each) for root in roots)] == []

@@ -131,6 +131,14 @@ def test_an_older_state_is_noticed(begun: Path, tmp_path: Path) -> None:
     assert not (folder / "third.csv").exists()
 
 
+def test_a_lost_history_is_noticed(begun: Path, tmp_path: Path) -> None:
+    folder = copied(begun, tmp_path / "lost")
+    shutil.rmtree(folder / HISTORY)
+    release = tclose.republish(people(70), schema(), history=folder / HISTORY, first=True, method="mondrian")
+    with pytest.warns(tclose.EarlierReleaseWarning, match=r"'release\.csv\.certificate\.json' is of a history"):
+        release.write(folder / "anew.csv")
+
+
 def test_a_state_that_went_on_meanwhile_is_noticed(begun: Path, following: tclose.Release, tmp_path: Path) -> None:
     folder = copied(begun, tmp_path / "twice")
     late = moved_to(following, folder)

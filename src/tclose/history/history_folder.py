@@ -131,7 +131,7 @@ class HistoryFolder:
         last = self.state.releases[-1].certificate_sha256
         for folder in folders:
             for path in sorted(folder.glob(CERTIFICATES)) if folder.is_dir() else ():
-                if _before(path) == last:
+                if _link(path).get("before") == last:
                     raise TableError(
                         f"The state of the history '{self.path.name}' is older than '{path.name}', which follows on "
                         f"its last release. Put the state back as it was written with that release: what follows on an "
@@ -153,7 +153,10 @@ class HistoryFolder:
         files
             Temporary files and what they will be called, the certificate last.
         """
-        self.check_is_last({files[-1][1].absolute().parent})
+        beside = files[-1][1].absolute().parent
+        self.check_is_last({beside})
+        if not self.state.number:
+            _warn_of_lost(beside, json.loads(certificate))
         for made, _ in files:  # what the state names must be there after a loss of power, too
             sync_file(made)
             sync_folder(made.absolute().parent)
@@ -241,13 +244,31 @@ def _is(path: Path, digest: str) -> bool:
     return path.is_file() and file_digest(path) == digest
 
 
-def _before(path: Path) -> str | None:
-    """The digest of the certificate that a certificate follows on; None if it says none."""
+def _warn_of_lost(folder: Path, certificate: dict[str, Any]) -> None:
+    """Warn if certificates beside that of a first release are of a history of such a table: that one may be lost."""
+    for path in sorted(folder.glob(CERTIFICATES)):
+        if _link(path) and _certificate(path).get("columns") == certificate["columns"]:
+            warnings.warn(
+                f"'{path.name}' is of a history of a table with the same columns. If that is this table, continue that "
+                "history: a new one does not know what was released.",
+                EarlierReleaseWarning,
+                stacklevel=6,
+            )
+            return
+
+
+def _link(path: Path) -> dict[str, Any]:
+    """What a certificate says of its history; nothing if it has none."""
+    found = _certificate(path).get("history")
+    return found if isinstance(found, dict) else {}
+
+
+def _certificate(path: Path) -> dict[str, Any]:
+    """The fields of a certificate; none if it cannot be read."""
     try:
         if path.stat().st_size > LARGEST_CERTIFICATE:
-            return None
-        told: Any = json.loads(path.read_text(encoding="utf-8"))
-        found = told["history"]["before"]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return None
-    return found if isinstance(found, str) else None
+            return {}
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
