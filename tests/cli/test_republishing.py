@@ -41,12 +41,21 @@ def test_a_table_is_released_again_and_again(begun: Command) -> None:
     assert begun(*NEXT, "-o", "release-2.csv", "--record", "record.json")[0] == 0
     told = json.loads(Path("record.json").read_text())["history"]
     assert (told["number"], told["added"], told["new_waiting"]) == (2, 30, 0)
-    assert begun("verify", "release-2.csv", "-s", "schema.toml")[0] == 0
-    put(91)
-    assert begun(*NEXT, "-o", "release-3.csv", "--json")[0] == 0
     assert begun("history", "history", "--original", "people.csv")[0] == 0
 
 
+@pytest.mark.slow
+def test_a_release_of_a_history_is_verified_and_attacked(begun: Command) -> None:
+    put(90)
+    assert begun(*NEXT, "-o", "release-2.csv", "--json")[0] == 0
+    assert begun("verify", "release-2.csv", "-s", "schema.toml")[0] == 0
+    put(91)
+    assert begun(*NEXT, "-o", "release-3.csv")[0] == 0
+    assert begun("history", "history", "--original", "people.csv", "--original", "1=people.csv")[0] == 0
+    assert begun("history", "history", "--original", "9=people.csv")[0] == 2
+
+
+@pytest.mark.slow
 def test_what_history_prints(
     begun: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,6 +73,7 @@ def test_what_history_prints(
     assert told["releases"][0]["counts"]["added"] == 60
 
 
+@pytest.mark.slow
 def test_wrong_use_is_refused_before_any_work(begun: Command) -> None:
     code, said = begun(*NEXT, "-o", "out.db")
     assert code == 2
@@ -79,6 +89,7 @@ def test_wrong_use_is_refused_before_any_work(begun: Command) -> None:
     assert not Path("release-2.csv").exists()
 
 
+@pytest.mark.slow
 def test_anonymize_warns_of_a_history(begun: Command) -> None:
     code, said = begun(
         "anonymize",
@@ -96,6 +107,7 @@ def test_anonymize_warns_of_a_history(begun: Command) -> None:
     assert "The history 'history' knows 60 of the 60 persons" in said
 
 
+@pytest.mark.slow
 def test_withdrawn_persons_do_not_come_back(begun: Command) -> None:
     everybody, told = people(90), []
     for place, table in enumerate((everybody[1:], everybody), 2):

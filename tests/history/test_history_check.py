@@ -140,6 +140,7 @@ def test_attributes_with_too_many_values_are_named(history: HistoryFolder, monke
     assert attack_history(history.state, 3).not_attacked == ("ill", "pay")
 
 
+@pytest.mark.slow
 def test_a_history_with_hierarchies_matrices_joints_and_caps(tmp_path: Path) -> None:
     """All that a schema may promise goes through state, check and republication."""
     keys: dict[str, Any] = {

@@ -94,6 +94,7 @@ def test_a_batch_waits_whole() -> None:
     assert living.release([*ten, *new, *more]) == {"added": 8}  # with those who come later it is close, and whole
 
 
+@pytest.mark.slow
 def test_a_batch_below_k_waits() -> None:
     living = Living(schema_with(1, k=3))
     six = two_classes("f", "h", "f", "h", "f", "h")
@@ -101,6 +102,7 @@ def test_a_batch_below_k_waits() -> None:
     assert living.release([*six, ("x", 1, "f"), ("y", 1, "h")]) == {"new_waiting": 2}
 
 
+@pytest.mark.slow
 def test_new_persons_may_be_made_to_wait_until_they_are_many() -> None:
     living = Living(schema_with(0.5))
     rows = two_classes("f", "h", "f", "h", "f", "h", "f", "h")
@@ -139,6 +141,7 @@ def test_those_who_stay_must_keep_the_promise_too() -> None:
     assert living.release([("a", 1, "h"), ("b", 1, "f"), ("c", 1, "h"), *stay]) == {"changes_held": 3}
 
 
+@pytest.mark.slow
 def test_new_values_must_be_close_to_the_release_they_enter() -> None:
     living = Living(schema_with(0.3))
     rows = [(f"p{place}", 1, "f" if place % 2 else "h") for place in range(8)]
@@ -185,6 +188,7 @@ def test_whoever_returns_is_no_new_person() -> None:
     assert len(np.unique(atoms)) == 2
 
 
+@pytest.mark.slow
 def test_returning_and_new_persons_are_not_one_atom() -> None:
     living = Living(schema_with(0.5))
     rows = [("a", 1, "f"), ("b", 1, "h"), ("c", 1, "f"), ("d", 1, "h")]
@@ -210,6 +214,7 @@ def test_withdrawn_classes_never_come_back() -> None:
     assert living.state.quasi["age"].gather(sorted(gone)).null_count() == len(gone)
 
 
+@pytest.mark.slow
 def test_withdrawal_leaves_the_multisets_as_they_were() -> None:
     living = Living(schema_with(1, k=3), deletions="withdraw")
     living.release([(f"p{place}", 1 if place < 3 else 90, "fgh"[place % 3]) for place in range(9)])
@@ -218,6 +223,7 @@ def test_withdrawal_leaves_the_multisets_as_they_were() -> None:
     assert sorted(living.state.sensitive["ill"].gather(living.state.current_version[out])) == ["f", "g", "h"]
 
 
+@pytest.mark.slow
 def test_classes_are_merged_where_the_distribution_drifts() -> None:
     living = Living(schema_with(0.3))
     rows = [(f"p{place}", 10 * (place // 4), "f" if place % 4 else "h") for place in range(12)]
@@ -249,6 +255,7 @@ def test_a_stricter_schema_is_fine_and_a_looser_one_is_refused() -> None:
         check_follows(strict, replace(strict, quasi=(replace(strict.quasi[0], column="zip"),)))
 
 
+@pytest.mark.slow
 def test_under_a_stricter_schema_old_atoms_stay_and_classes_are_merged() -> None:
     living = Living(schema_with(0.5))
     rows = two_classes("f", "h", "f", "h", "f", "h", "f", "h")
@@ -292,6 +299,7 @@ def test_several_rows_of_a_person_are_refused() -> None:
         living.release([("a", 1, "f"), ("a", 2, "h"), ("b", 1, "f"), ("c", 1, "h")])
 
 
+@pytest.mark.slow
 def test_one_row_of_each_person_is_taken_where_the_schema_says_which() -> None:
     keys = {"unit_rows": "one", "unit_pick": "last", "unit_order": "day", "missing": "drop"}
     schema = replace(schema_with(0.5), **keys)  # type: ignore[arg-type]

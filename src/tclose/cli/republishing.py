@@ -54,7 +54,9 @@ def republish(
     ] = "hold",
     least_batch: Annotated[
         float,
-        typer.Option(min=0.0, help="New persons wait until they are so many for each who was released before: 0.5."),
+        typer.Option(
+            min=0.0, help="New persons wait until they are this many for each who was released before; 0.5: half."
+        ),
     ] = 0.0,
     method: Annotated[str | None, typer.Option(help="For classes of new persons. See `tclose methods`.")] = None,
     option: Annotated[
