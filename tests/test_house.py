@@ -25,7 +25,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *s
 PUBLIC = {  # DESIGN, *Public interface*, and what the pages add to it
     "function": [
         *("anonymize", "assess", "attack", "compare", "emd", "gap", "methods", "moves", "public_report_html"),
-        *("report_html", "suggest", "utility", "verify", "what_binds"),
+        *("report_html", "republish", "suggest", "utility", "verify", "what_binds"),
     ],
     "class": [
         *("Attacks", "Comparison", "Hierarchy", "Release", "Schema", "Suggestion", "TableLocation", "Verdict"),
@@ -46,7 +46,7 @@ PUBLIC = {  # DESIGN, *Public interface*, and what the pages add to it
 
 def test_the_top_of_the_package_is_small() -> None:
     entries = [each.name for each in PACKAGE.iterdir() if each.name not in ("__pycache__", "py.typed")]
-    assert len(entries) <= 17, sorted(entries)
+    assert len(entries) <= 18, sorted(entries)
 
 
 def test_no_file_name_occurs_twice() -> None:
@@ -134,7 +134,7 @@ def test_every_file_on_a_page_is_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     links = [target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target]
     assert [each for each in links if each and not (page.parent / each).exists()] == []
-    folders = "src|tests|docs|benchmarks|algorithms|kernels|table|release|verification|evaluation"
+    folders = "src|tests|docs|benchmarks|algorithms|kernels|table|release|verification|evaluation|history"
     named = re.findall(rf"`((?:{folders})/[a-z_./0-9]+)`", text)
     roots = (ROOT, PACKAGE)
     assert [each for each in named if "mine" not in each and not any(_is_there(root / each) for root in roots)] == []

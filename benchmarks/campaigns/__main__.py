@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.campaigns.fuzzing import fuzz
+from benchmarks.campaigns.histories import histories
 from benchmarks.campaigns.mutants import mutate
 from benchmarks.campaigns.pairs import pairs
 from benchmarks.campaigns.readers import fuzz_readers
@@ -20,6 +21,7 @@ from benchmarks.results import machine
 COUNTS = Path(__file__).parent / "counts"
 CAMPAIGNS: dict[str, Callable[[], dict[str, Any]]] = {
     "fuzz": fuzz,
+    "histories": histories,
     "mutants": mutate,
     "pairs": pairs,
     "readers": fuzz_readers,

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from tclose.evaluation.report.public_report import public_report_html as public_report_html
     from tclose.evaluation.report.report_page import report_html as report_html
     from tclose.evaluation.utility.utility import utility as utility
+    from tclose.history.republication import republish as republish
     from tclose.pipeline import anonymize as anonymize
     from tclose.pipeline import assess as assess
     from tclose.pipeline import verify as verify
@@ -83,6 +84,7 @@ _HOMES = {
     "evaluation.report.public_report": ("public_report_html",),
     "evaluation.report.report_page": ("report_html",),
     "evaluation.utility.utility": ("utility",),
+    "history.republication": ("republish",),
     "release.release": ("Release",),
     "schema.hierarchy": ("Hierarchy",),
     "schema.schema": ("Schema",),

@@ -36,8 +36,9 @@ from tclose.release.certificate import certify, keep_warning
 from tclose.release.certificate_check import CertificateLike, check_certificate
 from tclose.release.column_types import ColumnTypes
 from tclose.release.database_certificates import read_database_certificate
-from tclose.release.earlier import Earlier, read_earlier, warn_of_same_table
+from tclose.release.earlier import Earlier, histories_among, read_earlier, warn_of_same_table
 from tclose.release.formulas import says_escaped, undo_source, unescaped_problems
+from tclose.release.known_persons import warn_of_known_persons
 from tclose.release.recode import recode
 from tclose.release.record import Record
 from tclose.release.release import Release
@@ -113,7 +114,7 @@ def anonymize(
         Another way to stop the method: after `control.end()`, from any thread, it comes back with the best it has.
     earlier
         Records of earlier releases, files that hold one, or folders of them: if one is of the same table, an
-        `EarlierReleaseWarning` says so.
+        `EarlierReleaseWarning` says so. So it does if the folder of a history knows persons of the table.
 
     Raises
     ------
@@ -132,12 +133,14 @@ def anonymize(
     tell = progress or (lambda stage, loss, done: None)
     algorithm = find(method)
     parameters = parameters_of(algorithm)  # as they were given, and not as a run may leave them
+    earlier = list(earlier) if isinstance(earlier, Iterable) and not isinstance(earlier, str) else [earlier]
     before = read_earlier(earlier)
     if isinstance(schema, Schema):
         check_capable(algorithm, schema)  # before any row is read
     with _stage("read", seconds, tell):
         schema, source = take_in(df, schema, keys, anonymize)
         digest = source.digest()
+        warn_of_known_persons(source, schema, histories_among(earlier))
     check_capable(algorithm, schema)
     _check_numbers(seed, time)
     seed = secrets.randbits(63) if seed is None else seed

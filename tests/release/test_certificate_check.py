@@ -114,7 +114,7 @@ def test_the_certificate_itself_fits(release: Any) -> None:
     assert verdict.holds
     assert verdict.certificate
     assert certificate["formulas"] == "as they are"
-    assert set(verdict.unchecked) == set(CLAIMED) - (set() if "unit" in certificate["unit"] else {"unit"})
+    assert set(verdict.unchecked) == set(CLAIMED) - {"history"} - (set() if "unit" in certificate["unit"] else {"unit"})
     assert verdict.as_dict()["unchecked"] == verdict.unchecked
 
 

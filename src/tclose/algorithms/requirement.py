@@ -162,22 +162,38 @@ class Requirement:
 
     def holds_in_all(self, table: EncodedTable, labels: Integers) -> bool:
         """Whether every class has k rows and meets all that is asked; exact."""
+        return bool(np.bincount(labels).min() >= self.k) and bool(
+            self.verdicts(table, labels, until_one_fails=True).all()
+        )
+
+    def verdicts(self, table: EncodedTable, labels: Integers, *, until_one_fails: bool = False) -> NDArray[np.bool_]:
+        """Of each class, whether it has k rows and meets all that is asked; exact.
+
+        Parameters
+        ----------
+        labels
+            0, 1, 2, ..., none left out.
+        until_one_fails
+            If one fails, what takes long is not decided of the others, and they fail too.
+        """
         from tclose.algorithms.packing import rules_of, scratch_of
         from tclose.kernels.closeness import ASK, NO, judge_classes
 
         sizes = np.bincount(labels)
-        if sizes.min() < self.k:
-            return False
         order, starts = np.argsort(labels, kind="stable"), np.concatenate([[0], np.cumsum(sizes)])
         rows = np.empty((len(labels), len(table.codes)), np.int32)
         for column, codes in zip(rows.T, table.codes, strict=True):
             column[:] = codes[order]
         verdicts = np.empty(len(sizes), np.int8)
         judge_classes(rows, starts, rules_of(self), scratch_of(self), verdicts)
-        asked = np.flatnonzero(verdicts == ASK)
-        return not (verdicts == NO).any() and all(
-            self.holds(list(rows[starts[each] : starts[each + 1]].T)) for each in asked
-        )
+        found: NDArray[np.bool_] = (verdicts != NO) & (sizes >= self.k)
+        asked = np.flatnonzero((verdicts == ASK) & found)
+        if until_one_fails and not found.all():
+            found[asked] = False
+            return found
+        for each in asked.tolist():
+            found[each] = self.holds(list(rows[starts[each] : starts[each + 1]].T))
+        return found
 
     def _counted(self, codes: Sequence[NDArray[np.int32]]) -> Iterator[tuple[Attribute, Integers]]:
         """Each attribute with how often its values occur."""

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from tclose import __version__
-from tclose.cli import choosing, first_schema, streaming
+from tclose.cli import choosing, first_schema, republishing, streaming
 from tclose.cli.options import (
     Data,
     Json,
@@ -150,7 +150,13 @@ def anonymize(
     ] = None,
     earlier: Annotated[
         list[Path] | None,
-        typer.Option(help="A record of an earlier release, or a folder of them: warns if it is of the same table."),
+        typer.Option(
+            help="A record of an earlier release, a folder of them, or a history: warns if it is of this table."
+        ),
+    ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(help="A new folder: begin a history, so that `republish` can release the table again."),
     ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Keep the input's order of rows.")] = False,
     escape_formulas: Annotated[
@@ -185,10 +191,13 @@ def anonymize(
     for page in (report, private_report):
         if page is not None:
             check_kind(page)
+    if history is not None:
+        republishing.check_history_target(target.path, False)
     settled = override(load_schema(schema), k, t or [])
     before = [*(earlier or []), *([record] if record is not None and holds_record(record) else [])]
     with locked(targets) as locks, progress() as tell, stopped_by_interrupt() as control:
-        release = anonymize(
+        make = anonymize if history is None else republishing.first_release(history)
+        release = make(
             data, settled, method=algorithm, seed=seed, time=time, allow_single_class=allow_single_class,
             show_values=show_values, progress=tell, control=control, earlier=before,
         )  # fmt: skip
@@ -257,6 +266,8 @@ def verify(
 app.command(epilog=choosing.COMPARE)(reads_table(choosing.compare))
 app.command(epilog=choosing.SUGGEST)(reads_table(choosing.suggest))
 app.command(epilog=choosing.UTILITY)(reads_table(choosing.utility))
+app.command(epilog=republishing.REPUBLISH)(reads_table(republishing.republish))
+app.command(epilog=republishing.HISTORY)(republishing.history)
 app.command(epilog=streaming.STREAM)(streaming.stream)
 app.command("stream-check", epilog=streaming.STREAM_CHECK)(streaming.stream_check)
 

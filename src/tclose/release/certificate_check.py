@@ -26,6 +26,8 @@ WRITTEN = re.compile(r"\d{1,400}(/\d{1,400})?", re.ASCII)
 NEAR = 1e-9  # logarithms may differ in the last bits between machines
 ORDERS = ("random", "as in the input")
 OF_A_FILE = ("order", "formulas", "file", "sha256")
+OF_A_HISTORY = "history"  # in the certificates of a history alone
+DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 AS_IN_SCHEMA = ("l", "rise", "beta", "counted")  # of what is required; k and t may be stricter
 CLAIMED = {
     "method": "released values do not show what made them",
@@ -33,6 +35,7 @@ CLAIMED = {
     "order": "released values do not show in what order they stood",
     "formulas": "a cell does not show whether its apostrophe was added",
     "unit": "the column that names units is not in the release",
+    "history": "a file does not show which releases of its table came before it",
 }
 OLD = {
     "loss": "a certificate of version 1 measures it on the original",
@@ -172,6 +175,11 @@ class _Compared:
     def is_old(self) -> bool:
         return bool(self.fields["certificate"] == 1)
 
+    @property
+    def of_a_history(self) -> tuple[str, ...]:
+        """The field that says what came before, if there is one; version 1 knew none."""
+        return (OF_A_HISTORY,) if OF_A_HISTORY in self.fields and not self.is_old else ()
+
     def problems(self) -> Iterator[str]:
         if self.wrong:
             listed = ", ".join(self.wrong)
@@ -191,6 +199,8 @@ class _Compared:
             elif not self._agrees(name, value):
                 self.wrong.append(name)
         self._check_file()
+        for name in self.of_a_history:
+            self._check_claim(name, None)
 
     def _expected(self, source: Source) -> dict[str, Any]:
         """The certificate that this table would get; without what its cells do not allow to measure."""
@@ -206,7 +216,7 @@ class _Compared:
         needed = {*expected, *(OF_A_FILE if self.path is not None else ())} - ({"formulas"} if self.is_old else set())
         if absent := [name for name in [*expected, *OF_A_FILE] if name in needed and name not in self.fields]:
             self.said.append(f"lacks {', '.join(absent)}.")
-        if more := [name for name in self.fields if name not in (*expected, *OF_A_FILE)]:
+        if more := [name for name in self.fields if name not in (*expected, *OF_A_FILE, *self.of_a_history)]:
             shown = ", ".join(ascii(name[:40]) for name in more[:5]) + (", ..." if len(more) > 5 else "")
             self.said.append(f"has what no certificate of this schema has: {shown}.")
 
@@ -315,8 +325,18 @@ def _has_form(name: str, given: Any, is_old: bool) -> bool:
         return given is None or (type(given) in (int, float) and 0 <= given <= 1)
     if not isinstance(given, dict):
         return False
+    if name == OF_A_HISTORY:
+        return _is_link(given)
     if name == "versions":
         known = ("tclose", "numpy", "numba", "polars", "python")
         return set(given) == set(known) and all(isinstance(each, str) for each in given.values())
     exact = set(given) == {"name", "parameters"} or (is_old and {"name", "parameters"} <= set(given))
     return exact and isinstance(given["name"], str) and isinstance(given["parameters"], dict)
+
+
+def _is_link(given: dict[str, Any]) -> bool:
+    """Whether a certificate names its number in a history and, unless it is the first, the digest of the one before."""
+    number, before = given.get("number"), given.get("before")
+    if set(given) != {"number", "before"} or type(number) is not int or number < 1:
+        return False
+    return before is None if number == 1 else isinstance(before, str) and DIGEST.fullmatch(before) is not None

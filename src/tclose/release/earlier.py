@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose.errors import EarlierReleaseWarning, TableError
+from tclose.release.known_persons import is_history
 from tclose.release.record import Record
 from tclose.table.column_names import listed
 
@@ -29,7 +30,8 @@ def read_earlier(earlier: Earlier | Iterable[Earlier]) -> list[tuple[str, Fields
     ----------
     earlier
         Records, files that hold one, or folders: in a folder all files that hold one, whatever their names. A warning
-        says which files of a folder may be records that cannot be read, and that a folder has none.
+        says which files of a folder may be records that cannot be read, and that a folder has none. The folder of a
+        history holds no records; see `histories_among`.
 
     Raises
     ------
@@ -43,7 +45,7 @@ def read_earlier(earlier: Earlier | Iterable[Earlier]) -> list[tuple[str, Fields
         if isinstance(each, Record):
             found.append(("a record", each.as_dict()))
         elif Path(each).is_dir():
-            found += _in_folder(Path(each))
+            found += [] if is_history(Path(each)) else _in_folder(Path(each))
         else:
             fields = _fields(Path(each))
             if fields is None:
@@ -53,6 +55,12 @@ def read_earlier(earlier: Earlier | Iterable[Earlier]) -> list[tuple[str, Fields
                 )
             found.append((f"'{Path(each).name}'", fields))
     return found
+
+
+def histories_among(earlier: Earlier | Iterable[Earlier]) -> list[Path]:
+    """The folders of histories among what is named as earlier releases."""
+    given = [earlier] if isinstance(earlier, Record | Path | str) else earlier
+    return [Path(each) for each in given if not isinstance(each, Record) and is_history(Path(each))]
 
 
 def _in_folder(folder: Path) -> list[tuple[str, Fields]]:

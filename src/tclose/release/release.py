@@ -6,17 +6,18 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tclose.errors import TableError
 from tclose.pages.card import release_card
 from tclose.release.atomic import check_targets, locked, open_to_others, put_together, temporary_beside
 from tclose.release.binding import Binding
@@ -53,6 +54,19 @@ class Written(NamedTuple):
     record: Record
 
 
+class Continuation(Protocol):
+    """The history that a release continues: it must know of the release before anyone sees it."""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the release was written, and the history knows it."""
+        ...
+
+    def recorded(self, certificate: bytes, files: Sequence[tuple[Path, Path]]) -> AbstractContextManager[None]:
+        """Record the release; within, its temporary files get their names."""
+        ...
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """A verified release.
@@ -84,6 +98,7 @@ class Release:
     _restore: Callable[[pl.DataFrame], Any]
     _types: ColumnTypes
     binding: Binding | None = None
+    _history: Continuation | None = None
 
     def with_binding(self, binding: Binding) -> Release:
         """The same with what binds it, which is in the record too and nowhere else."""
@@ -99,7 +114,8 @@ class Release:
     def classes(self) -> NDArray[np.int64]:
         """The class of each input row, -1 where it was dropped."""
         classes = np.full(self.record.input_rows, -1, np.int64)
-        classes[self._rows] = self.measured.grouping.labels
+        known = self._rows >= 0  # a row that a history holds is none of the input
+        classes[self._rows[known]] = self.measured.grouping.labels[known]
         return classes
 
     @cached_property
@@ -112,6 +128,7 @@ class Release:
     @cached_property
     def table(self) -> Any:
         """The released rows in random order, in the library the input came in."""
+        self._check_shown()
         return self._restore(self._types.given(self._shuffled))
 
     def __repr__(self) -> str:
@@ -128,7 +145,23 @@ class Release:
 
     def aligned(self) -> Any:
         """The released rows in the order of the input, dropped rows left out."""
+        self._check_shown()
+        self._check_ordered()
         return self._restore(self._types.given(self._frame))
+
+    def _check_shown(self) -> None:
+        if self._history is not None and not self._history.is_recorded:
+            raise TableError(
+                "This release continues a history, which must know of it before anyone sees it. Write it first: "
+                "release.write(path)."
+            )
+
+    def _check_ordered(self) -> None:
+        if (np.diff(self._rows, prepend=-1) <= 0).any():
+            raise TableError(
+                "This release continues a history, and has rows that are not those of the input, or stand there in "
+                "another order. Take the rows in random order."
+            )
 
     def write(
         self,
@@ -171,6 +204,8 @@ class Release:
         """
         path = Path(path)
         suffix = suffix_of(path)
+        if keep_order:
+            self._check_ordered()
         if escape_formulas:
             check_suffix(path, suffix)
         beside = certificate_path(path)
@@ -186,13 +221,16 @@ class Release:
             seconds = self._write_verified(frame, made[0], suffix, escape_formulas)
             manner = _manner(keep_order, escape_formulas)
             fields = {**self.certificate.fields, **manner, "file": path.name, "sha256": file_digest(made[0])}
-            made[-1].write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            told = (json.dumps(fields, indent=2, ensure_ascii=False) + "\n").encode()
+            made[-1].write_bytes(told)
             for file in (made[0], made[-1]):
                 open_to_others(file)
             full = self.record.with_seconds(**seconds)
             for file in made[1:-1]:
                 file.write_text(full.as_json(), encoding="utf-8")
-            put_together(list(zip(made, targets, strict=True)))
+            files = list(zip(made, targets, strict=True))
+            with nullcontext() if self._history is None else self._history.recorded(told, files):
+                put_together(files)
         LOG.info("wrote %d rows as %s, read back and verified", len(frame), suffix)
         return Written(Certificate(fields), full)
 
@@ -227,6 +265,11 @@ class Release:
         TableError
             A table of this name is there, or the database cannot be written to.
         """
+        if self._history is not None:
+            raise TableError(
+                "A release that continues a history is written as a file: a database cannot be written in one step "
+                "with the history."
+            )
         beside = certificate_table or certificate_table_of(table)
         targets = [] if record is None else [Path(record)]
         check_targets(targets)

@@ -231,6 +231,8 @@ def _value(name: str, value: Any) -> str:
     if name == "method":
         options = ", ".join(f"{option} = {given}" for option, given in value["parameters"].items())
         words = f"{value['name']}{f' ({options})' if options else ''}"
+    elif name == "history":
+        words = f"release {value['number']} of its table"
     else:
         words = ", ".join(f"{each} {found}" for each, found in value.items()) if name == "versions" else str(value)
     return words if len(words) <= LONGEST else f"{words[:LONGEST]}..."

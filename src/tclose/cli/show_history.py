@@ -1,0 +1,83 @@
+"""What people see of a history on the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tclose.cli.fitted_tables import print_table
+from tclose.cli.terminal import console, shown
+from tclose.history.history_check import HistoryVerdict
+from tclose.history.history_state import HistoryState
+from tclose.history.intersection_attack import Intersected
+
+DONE = {
+    "added": "added",
+    "changed": "entered with new values",
+    "moved": "have other quasi-identifiers",
+    "deleted": "left",
+    "returned": "returned",
+    "withdrawn": "were withdrawn with their class, for good",
+}
+WAITING = {
+    "new_waiting": "new persons wait, all of them",
+    "changes_held": "changed persons stay with their old row",
+    "deletions_held": "deleted persons stay with their row",
+    "returned_waiting": "returned persons wait",
+    "barred": "persons of the table are withdrawn, and not released again",
+}
+COLUMNS = ("added", "changed", "deleted", "returned", "withdrawn")
+
+
+def show_counts(counts: dict[str, int]) -> None:
+    """What a release did, and what waits."""
+    terminal = console()
+    done = [f"{counts[name]:,} {words}" for name, words in DONE.items() if counts.get(name)]
+    terminal.print(
+        f"Release {counts['number']} of its history: {', '.join(done) or 'nobody came or went'}.", highlight=False
+    )
+    for name, words in WAITING.items():
+        if counts.get(name):
+            terminal.print(f"  {counts[name]:,} {words}.", highlight=False)
+
+
+def show_history(state: HistoryState, verdict: HistoryVerdict, attacks: list[Intersected]) -> None:
+    """The releases, the check and the attack."""
+    terminal = console()
+    rows = []
+    for entry in state.releases:
+        waits = sum(entry.counts[name] for name in WAITING if name != "barred")
+        numbers = [f"{entry.counts[name]:,}" for name in COLUMNS]
+        file = Path(entry.outputs[0][1]).name if entry.outputs else ""
+        rows.append(
+            [
+                str(entry.number),
+                shown(file),
+                f"{entry.rows:,}",
+                f"{entry.classes:,}",
+                f"{entry.loss:.4f}",
+                *numbers,
+                f"{waits:,}",
+            ]
+        )
+    print_table(terminal, ("release", "file", "rows", "classes", "loss", *COLUMNS, "waiting"), rows, n_words=2)
+    if verdict.holds and state.number:
+        far = ", ".join(f"{float(t):.4f} in '{shown(name)}'" for name, t in verdict.t.items())
+        terminal.print(
+            f"[green]All releases together keep their promise[/green]: {verdict.atoms:,} atoms of at least "
+            f"{verdict.smallest} persons; the farthest from its release is at {far}.",
+            highlight=False,
+        )
+    for name, count in verdict.waiting.items():
+        if count:
+            terminal.print(f"  By the table, {count:,} {WAITING[name]}.", highlight=False)
+    for found in attacks:
+        terminal.print(_attacked(found), highlight=False)
+
+
+def _attacked(found: Intersected) -> str:
+    releases = "1 release" if found.releases == 1 else f"{found.releases} releases"
+    return (
+        f"Whoever intersects and subtracts {releases} finds {found.alone:,} of {found.persons:,} persons alone, "
+        f"{found.below_k:,} among fewer than k, and a value of {found.certain:,} for certain; the largest share known "
+        f"for certain is {found.known_share:.3f}."
+    )

@@ -1,0 +1,274 @@
+"""The folder of a history: its key, the generations of its state, and how one follows on another.
+
+A state knows of a release before the file of that release gets its name: at no moment is there a release that its
+history does not know. The order is this.
+
+1. The files of the release are written and verified under temporary names.
+2. The new state is written under its number, in one step. It names these files with their digests.
+3. The files get their names, the certificate last.
+4. The state before is removed.
+
+Whoever opens a folder with two states finds a process that was ended between 2 and 4, and does what is left to do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tclose.errors import BusyError, EarlierReleaseWarning, TableError
+from tclose.history.history_state import HistoryState, pack_state, unpack_state
+from tclose.release.atomic import (
+    PRIVATE,
+    UNFINISHED,
+    locked,
+    put_together,
+    remove,
+    sync_file,
+    sync_folder,
+    write_whole,
+)
+from tclose.release.file_lock import TargetLocks
+from tclose.release.known_persons import KEY, KNOWN, make_key, read_key, write_known
+from tclose.table.source import file_digest
+
+FOLDER_MODE = 0o700
+STATE = re.compile(r"state-(\d{6})")
+CERTIFICATES = "*.certificate.json"
+LARGEST_CERTIFICATE = 1 << 24  # bytes
+
+
+@dataclass(frozen=True)
+class HistoryFolder:
+    """Where a history is kept.
+
+    Attributes
+    ----------
+    path
+        The folder.
+    key
+        By which persons are hashed.
+    state
+        What the releases so far have told.
+    digest
+        That of the state as it was read, by which it is noticed that another process went on meanwhile.
+    """
+
+    path: Path
+    key: bytes = field(repr=False)
+    state: HistoryState = field(repr=False)
+    digest: str
+
+    @classmethod
+    def create(cls, path: Path) -> HistoryFolder:
+        """A folder for a table that was not released yet.
+
+        Raises
+        ------
+        TableError
+            The folder holds something else, or a history that has a release already.
+        """
+        path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        if any(STATE.fullmatch(each.name) for each in path.iterdir()):
+            found = cls.open(path)
+            if found.state.number:
+                raise TableError(
+                    f"The history '{path.name}' has {_releases(found.state.number)} already. Continue it with `tclose "
+                    "republish`, or name a new folder for another table."
+                )
+            return found
+        if any(each.name not in (KEY, KNOWN) and not each.name.startswith(".") for each in path.iterdir()):
+            raise TableError(f"The folder '{path.name}' is not empty and is no history. Name a new one.")
+        path.chmod(FOLDER_MODE)
+        with TargetLocks([path]):
+            make_key(path)
+            write_known(path, ())
+            write_whole(path / _name(0), pack_state(HistoryState.empty()), PRIVATE, alone=True)
+        return cls.open(path)
+
+    @classmethod
+    def open(cls, path: Path) -> HistoryFolder:
+        """The history in a folder; what a process that was killed has left to do is done first.
+
+        Raises
+        ------
+        TableError
+            There is none, it is damaged, or older than a release that follows on it.
+        BusyError
+            Another process is writing it.
+        """
+        if not path.is_dir() or not _states(path):
+            raise TableError(
+                f"'{path.name}' is not the folder of a history. Begin one with the first release of a table: `tclose "
+                "anonymize --history`."
+            )
+        key = read_key(path)
+        with TargetLocks([path]):
+            data = _finish(path)
+        found = cls(path, key, unpack_state(data), hashlib.sha256(data).hexdigest())
+        folders = {Path(output[1]).parent for each in found.state.releases for output in each.outputs[-1:]}
+        found.check_is_last(folders)
+        return found
+
+    def check_is_last(self, folders: set[Path]) -> None:
+        """Refuse a state that is older than a release: its certificate names the last one of this state.
+
+        Parameters
+        ----------
+        folders
+            Where certificates are looked for.
+        """
+        if not self.state.number:
+            return
+        last = self.state.releases[-1].certificate_sha256
+        for folder in folders:
+            for path in sorted(folder.glob(CERTIFICATES)) if folder.is_dir() else ():
+                if _link(path).get("before") == last:
+                    raise TableError(
+                        f"The state of the history '{self.path.name}' is older than '{path.name}', which follows on "
+                        f"its last release. Put the state back as it was written with that release: what follows on an "
+                        "older one would not keep what that release promised."
+                    )
+
+    @contextlib.contextmanager
+    def recorded(self, after: HistoryState, certificate: bytes, files: Sequence[tuple[Path, Path]]) -> Iterator[None]:
+        """Write the state that follows; within, the files of its release get their names.
+
+        If that fails before any file has its name, the state is as before.
+
+        Parameters
+        ----------
+        after
+            The state that follows; its last entry does not know its files yet.
+        certificate
+            The certificate as it is written.
+        files
+            Temporary files and what they will be called, the certificate last.
+        """
+        beside = files[-1][1].absolute().parent
+        self.check_is_last({beside})
+        if not self.state.number:
+            _warn_of_lost(beside, json.loads(certificate))
+        for made, _ in files:  # what the state names must be there after a loss of power, too
+            sync_file(made)
+            sync_folder(made.absolute().parent)
+        outputs = [(str(made.absolute()), str(to.absolute()), file_digest(made)) for made, to in files]
+        entry = replace(
+            after.releases[-1],
+            outputs=outputs,
+            certificate=json.loads(certificate),
+            certificate_sha256=hashlib.sha256(certificate).hexdigest(),
+        )
+        after = replace(after, releases=(*after.releases[:-1], entry))
+        new, old = self.path / _name(after.number), self.path / _name(self.state.number)
+        with TargetLocks([self.path]), UNFINISHED.naming:
+            if new.exists() or not old.exists() or file_digest(old) != self.digest:
+                raise BusyError(
+                    f"Another process has continued the history '{self.path.name}' meanwhile, so nothing is written. "
+                    "Run it again."
+                )
+            write_known(self.path, after.hashes)
+            try:
+                write_whole(new, pack_state(after), PRIVATE, alone=True)
+                yield
+            except BaseException:
+                # If a file has its name already, the state stays: whoever opens the history next does what is left.
+                if not any(_is(Path(to), digest) for _, to, digest in outputs):
+                    remove(new)
+                    sync_folder(self.path)
+                raise
+            with contextlib.suppress(OSError):  # whoever opens the history next removes it
+                remove(old)
+                sync_folder(self.path)
+
+
+def _releases(number: int) -> str:
+    return "one release" if number == 1 else f"{number} releases"
+
+
+def _name(number: int) -> str:
+    return f"state-{number:06}"
+
+
+def _states(path: Path) -> list[int]:
+    """The numbers of the states in a folder, ascending."""
+    found = (STATE.fullmatch(each) for each in os.listdir(path))
+    return sorted(int(each[1]) for each in found if each)
+
+
+def _finish(path: Path) -> bytes:
+    """The last state; if that before it is still there, the files of its release get their names first."""
+    numbers = _states(path)
+    data = (path / _name(numbers[-1])).read_bytes()
+    if len(numbers) > 1:
+        last = unpack_state(data).releases[-1]
+        if not _put_left(last.outputs):
+            warnings.warn(
+                f"A process was ended while it wrote release {last.number} of the history '{path.name}', and its file "
+                "is not where it was to be. The history counts it as published.",
+                EarlierReleaseWarning,
+                stacklevel=4,
+            )
+        for number in numbers[:-1]:
+            remove(path / _name(number))
+        sync_folder(path)
+    if not (path / KNOWN).is_file():
+        write_known(path, unpack_state(data).hashes)
+    return data
+
+
+def _put_left(outputs: Sequence[Sequence[str]]) -> bool:
+    """Give the files of a release their names, as far as they have not got them; whether all are there."""
+    targets = [Path(to) for _, to, _ in outputs]
+    if not all(each.parent.is_dir() for each in targets):
+        return False
+    with TargetLocks(targets):  # `locked` would remove the temporary files
+        left = [(Path(made), Path(to), digest) for made, to, digest in outputs if not _is(Path(to), digest)]
+        if not all(_is(made, digest) for made, _, digest in left):
+            return False
+        if left:
+            put_together([(made, to) for made, to, _ in left])
+    with locked(targets):  # which removes second names of what was there before
+        return True
+
+
+def _is(path: Path, digest: str) -> bool:
+    return path.is_file() and file_digest(path) == digest
+
+
+def _warn_of_lost(folder: Path, certificate: dict[str, Any]) -> None:
+    """Warn if certificates beside that of a first release are of a history of such a table: that one may be lost."""
+    for path in sorted(folder.glob(CERTIFICATES)):
+        if _link(path) and _certificate(path).get("columns") == certificate["columns"]:
+            warnings.warn(
+                f"'{path.name}' is of a history of a table with the same columns. If that is this table, continue that "
+                "history: a new one does not know what was released.",
+                EarlierReleaseWarning,
+                stacklevel=6,
+            )
+            return
+
+
+def _link(path: Path) -> dict[str, Any]:
+    """What a certificate says of its history; nothing if it has none."""
+    found = _certificate(path).get("history")
+    return found if isinstance(found, dict) else {}
+
+
+def _certificate(path: Path) -> dict[str, Any]:
+    """The fields of a certificate; none if it cannot be read."""
+    try:
+        if path.stat().st_size > LARGEST_CERTIFICATE:
+            return {}
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
