@@ -16,8 +16,11 @@ from tclose import __version__
 from tclose.cli import choosing, first_schema, streaming
 from tclose.cli.options import (
     Data,
+    Engine,
+    Jobs,
     Json,
     SchemaOption,
+    ShardRows,
     ShowValues,
     check_kind,
     find_method,
@@ -114,7 +117,8 @@ def assess(
     "tclose anonymize patients.csv -s schema.toml -o release.csv\n\n"
     "tclose anonymize patients.parquet -s schema.toml -o release.parquet --k 10 --t diagnosis=0.15 --json\n\n"
     "tclose anonymize patients.csv -s schema.toml -o release.csv --method sabre-knn --option search_budget=true\n\n"
-    "tclose anonymize patients.csv -s schema.toml -o release.csv --report report.html --private-report mine.html"
+    "tclose anonymize patients.csv -s schema.toml -o release.csv --report report.html --private-report mine.html\n\n"
+    "tclose anonymize patients/ -s schema.toml -o release/ --engine local"
 )
 @reads_table
 @takes_reading
@@ -167,6 +171,9 @@ def anonymize(
     what_binds: Annotated[
         bool, typer.Option("--what-binds", help="Measure on a sample what loosening or dropping something would gain.")
     ] = False,
+    engine: Engine = None,
+    jobs: Jobs = None,
+    shard_rows: ShardRows = None,
     show_values: ShowValues = False,
     json: Json = False,
 ) -> None:
@@ -177,6 +184,22 @@ def anonymize(
     from tclose.release.atomic import locked
     from tclose.release.earlier import holds_record
 
+    if engine is not None:
+        from tclose.cli.engines import anonymize_by_engine, check_engine
+
+        others: dict[str, Any] = {"time": time, "report": report, "private_report": private_report, "earlier": earlier}
+        others |= {"keep_order": keep_order, "escape_formulas": escape_formulas, "what_binds": what_binds}
+        others |= {"output_table": output_table, "certificate_table": certificate_table, "replace_table": replace_table}
+        check_engine(engine, others)
+        anonymize_by_engine(
+            data, override(load_schema(schema), k, t or []), output,
+            None if method is None and not option else find_method(method, option or []),
+            seed=seed, record=record, allow_single_class=allow_single_class, show_values=show_values, json=json,
+            jobs=jobs, shard_rows=shard_rows,
+        )  # fmt: skip
+        return
+    if jobs is not None or shard_rows is not None:
+        raise typer.BadParameter("--jobs and --shard-rows are for --engine.")
     algorithm = find_method(method, option or [])
     target = ReleaseTarget.of(output, data, output_table, certificate_table, replace_table)
     targets = target.check([*data.files, schema], record, report, private_report)

@@ -219,7 +219,7 @@ class _Unfinished:
     Attributes
     ----------
     files
-        Its temporary files.
+        Its temporary files and folders.
     naming
         Held while finished files get their names.
     """
@@ -241,7 +241,10 @@ def abandon() -> None:
     if UNFINISHED.naming.acquire(timeout=PATIENCE):  # for good: no file gets its name from now on
         for file in [*UNFINISHED.files]:
             with contextlib.suppress(OSError):
-                file.unlink()
+                if file.is_dir():
+                    shutil.rmtree(file, ignore_errors=True)
+                else:
+                    file.unlink()
     remove_locks()
 
 
