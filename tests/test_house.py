@@ -32,6 +32,7 @@ PUBLIC = {  # DESIGN, *Public interface*, and what the pages add to it
         *(
             "BusyError",
             "EarlierReleaseWarning",
+            "EngineError",
             "FormulaWarning",
             "HighLossWarning",
             "InferredSchemaWarning",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tclose.distances import moves as moves
     from tclose.errors import BusyError as BusyError
     from tclose.errors import EarlierReleaseWarning as EarlierReleaseWarning
+    from tclose.errors import EngineError as EngineError
     from tclose.errors import FormulaWarning as FormulaWarning
     from tclose.errors import HighLossWarning as HighLossWarning
     from tclose.errors import InfeasibleError as InfeasibleError
@@ -70,7 +71,7 @@ _HOMES = {
     "pipeline": ("anonymize", "assess", "verify"),
     "distances": ("emd", "moves"),
     "errors": (
-        *("BusyError", "EarlierReleaseWarning", "FormulaWarning", "HighLossWarning", "InfeasibleError"),
+        *("BusyError", "EarlierReleaseWarning", "EngineError", "FormulaWarning", "HighLossWarning", "InfeasibleError"),
         *("InferredSchemaWarning", "LockError", "MeasureError", "MissingExtraError", "RepeatedIdentifierWarning"),
         *("SchemaError", "SizeError", "TableError", "TcloseError", "VerificationError"),
     ),

@@ -33,11 +33,11 @@ def whole_of(frame: pl.DataFrame, schema: Schema) -> tuple[WholeTable, pl.DataFr
 
 @pytest.fixture(scope="module")
 def census() -> tuple[WholeTable, pl.DataFrame]:
-    frame, schema = tclose.datasets.census(6000, seed=2)
+    frame, schema = tclose.datasets.census(4000, seed=2)
     return whole_of(pl.DataFrame(frame), schema)
 
 
-def learnt(whole: WholeTable, rows: pl.DataFrame, most: int = 1500, seed: int = 0) -> ShardTree:
+def learnt(whole: WholeTable, rows: pl.DataFrame, most: int = 1200, seed: int = 0) -> ShardTree:
     learner = TreeLearner(whole.requirement, whole.n_rows, most, np.random.default_rng(seed))
     return learner.learn(whole.encode(rows), rows[ROW].to_numpy())
 
@@ -56,11 +56,11 @@ def test_shards_hold_and_none_has_too_many_rows(census: tuple[WholeTable, pl.Dat
     whole, rows = census
     tree, table = learnt(whole, rows), whole.encode(rows)
     cells = tree.cells(table, rows[ROW].to_numpy())
-    shards = choose_shards(whole, tree, CellCounts.of(cells, table, tree.n_cells), 1500)
+    shards = choose_shards(whole, tree, CellCounts.of(cells, table, tree.n_cells), 1200)
     of_row = shards.of_cell[cells]
     assert shards.n_shards >= 4
     assert np.bincount(of_row).tolist() == shards.sizes.tolist()
-    assert shards.sizes.max() <= 1500
+    assert shards.sizes.max() <= 1200
     assert whole.requirement.holds_in_all(table, of_row)
 
 
@@ -102,9 +102,9 @@ def test_a_leaf_above_the_cap_is_parted_at_random(census: tuple[WholeTable, pl.D
     whole, rows = census
     tree, table = ShardTree(TreeNode(0), 1), whole.encode(rows)
     cells = tree.cells(table, rows[ROW].to_numpy())
-    shards = choose_shards(whole, tree, CellCounts.of(cells, table, tree.n_cells), 2000)
+    shards = choose_shards(whole, tree, CellCounts.of(cells, table, tree.n_cells), 1300)
     assert shards.n_shards == 4
-    assert shards.sizes.max() <= 2000
+    assert shards.sizes.max() <= 1300
     assert whole.requirement.holds_in_all(table, shards.of_cell[cells])
 
 

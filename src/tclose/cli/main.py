@@ -34,6 +34,7 @@ from tclose.cli.signals import ended_by_signals
 from tclose.cli.table_options import reads_table
 from tclose.errors import (
     EarlierReleaseWarning,
+    EngineError,
     FormulaWarning,
     HighLossWarning,
     InfeasibleError,
@@ -396,7 +397,7 @@ def main() -> None:
         sys.exit(code if isinstance(code, int) else 0)
     except TcloseError as error:
         say(f"Error: {error}")
-        codes = {LockError: 1, InfeasibleError: 4, VerificationError: 5}
+        codes = {LockError: 1, EngineError: 1, InfeasibleError: 4, VerificationError: 5}
         sys.exit(next((code for kind, code in codes.items() if isinstance(error, kind)), 3))
     except OSError as error:
         if isinstance(error, BrokenPipeError):  # the reader of stdout went away

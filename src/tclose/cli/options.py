@@ -36,7 +36,7 @@ Engine = Annotated[
     str | None,
     typer.Option(help="For a folder of Parquet files, of any size: local, through the disk.", show_default=False),
 ]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Of --engine local: processes at once.", show_default=False)]
+Jobs = Annotated[int | None, typer.Option(min=0, help="Of --engine local: processes at once.", show_default=False)]
 ShardRows = Annotated[
     int | None, typer.Option(min=1000, help="Of --engine: rows of a shard at most.", show_default=False)
 ]

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import hashlib
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -75,16 +74,11 @@ def check_folder(folder: Path, inputs: Sequence[Path]) -> None:
 
 @contextlib.contextmanager
 def staged(folder: Path) -> Iterator[Path]:
-    """A hidden, private folder beside `folder`, of whose lock the caller is the holder; removed with all that is in it.
+    """A hidden, private folder beside `folder`, whose lock the caller holds; removed with all that is in it.
 
-    What killed processes have left of such folders is removed first.
+    What a killed process has left of such a folder was removed when the lock was taken.
     """
-    made = re.compile(rf"\.{re.escape(folder.name)}\.[0-9a-f]{{16}}\.tmp")
-    parent = folder.absolute().parent
-    for name in os.listdir(parent):
-        if made.fullmatch(name):
-            shutil.rmtree(parent / name, ignore_errors=True)
-    staging = parent / f".{folder.name}.{secrets.token_hex(8)}.tmp"
+    staging = folder.absolute().parent / f".{folder.name}.{secrets.token_hex(8)}.tmp"
     try:
         UNFINISHED.files.add(staging)
         os.mkdir(staging, 0o700)

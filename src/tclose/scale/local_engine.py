@@ -13,7 +13,6 @@ Memory grows with the rows of a piece and of a shard, times the processes, and w
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import secrets
@@ -27,22 +26,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from tclose.algorithms import Algorithm, find, parameters_of
+from tclose.algorithms import Algorithm, parameters_of
 from tclose.algorithms.capable import check_capable
-from tclose.errors import InfeasibleError, SchemaError, TableError, VerificationError
+from tclose.errors import TableError
 from tclose.release.atomic import locked, temporary_beside
-from tclose.release.certificate import FOLDER_CERTIFICATE, Certificate, certify
-from tclose.release.formulas import AS_THEY_ARE
+from tclose.release.certificate import Certificate
 from tclose.release.record import Record
 from tclose.release.release_folder import check_folder, commit, digest_of_digests, folder_files, staged
 from tclose.scale import local_jobs
-from tclose.scale.coded_pieces import ROW, GatheredValues
-from tclose.scale.local_jobs import COUNTS, SHARDS, TREE, WHOLE, Piece, ReadBack, ShardOutcome, WorkFolder
-from tclose.scale.row_keys import run_key
+from tclose.scale.checked_release import certify_folder, check_release_in_parts, write_certificate
+from tclose.scale.coded_pieces import GatheredValues
+from tclose.scale.local_jobs import COUNTS, SHARDS, TREE, WHOLE, ShardOutcome, TablePiece, WorkFolder, WrittenFile
 from tclose.scale.shard_choice import CellCounts, ChosenShards, choose_shards
 from tclose.scale.shard_job import OrderKey
+from tclose.scale.shard_plan import SHARD_ROWS, check_scalable, learn_tree, method_at_scale, row_key, sample_share
 from tclose.scale.shard_tree import ShardTree
-from tclose.scale.tree_learning import TreeLearner
 from tclose.scale.whole_table import Counted, WholeTable, add_counted
 from tclose.scale.worker_pool import WorkerPool
 from tclose.schema.guarding import guarded
@@ -52,17 +50,13 @@ from tclose.table.row_selection import check_columns
 from tclose.table.source import file_digest
 from tclose.verification.class_buckets import BucketMeasure, judge_parts, merge_measures
 from tclose.verification.judge_folder import BUCKET_ROWS, is_measurable
-from tclose.verification.judge_release import KEPT, Judgement
+from tclose.verification.judge_release import Judgement
 from tclose.verification.release_parts import ReleaseCounts
 
 LOG = logging.getLogger(__name__)
 Listener = Callable[[str, float | None, float | None], None]
-SHARD_ROWS = 500_000  # of a shard at most
 PIECE_ROWS = 1_000_000  # of the table that are read at a time
 FILE_ROWS = 1_000_000  # of a written file, about
-SAMPLE_ROWS, SAMPLE_OF_SHARD = 200_000, 2_000  # rows a plan is learnt on: at least, and for each shard
-ROW_PURPOSE, PLAN_PURPOSE = 0, 1
-DEFAULT_AT_SCALE = ("tight", {"effort": "fast"})
 
 
 class FolderRelease(NamedTuple):
@@ -139,7 +133,7 @@ def anonymize_folder(
     """
     folder, data, options = Path(output), Path(data), options or LocalOptions()
     check_folder(folder, [data])
-    algorithm = find(*DEFAULT_AT_SCALE) if method is None else find(method)
+    algorithm = method_at_scale(method)
     files = folder_files(data) if data.is_dir() else [data]
     names = _names_of(files)
     settled = Schema.of(schema).resolve(names)
@@ -164,22 +158,6 @@ def anonymize_folder(
             if record is not None and beside is not None:
                 os.replace(beside, record)
     return made
-
-
-def check_scalable(schema: Schema) -> None:
-    """Refuse what is not promised of shards.
-
-    Raises
-    ------
-    SchemaError
-        The schema counts persons.
-    """
-    if schema.unit is not None:
-        raise SchemaError(
-            f"unit = '{schema.unit}': a table in shards is released by rows, and whose they are is not counted across "
-            "shards. Keep one row of each person, take `unit` out and name the column in `identifiers`; or release the "
-            "table without --engine."
-        )
 
 
 def _names_of(files: Sequence[Path]) -> tuple[str, ...]:
@@ -233,17 +211,12 @@ class LocalRun:
         with self.stage("verify"):
             found, counts, read_back = self.verify(written, key, whole.n_rows)
         loss = sum(each.loss for each in outcomes) / whole.n_rows
-        self.check(found, outcomes, read_back, loss, allow_single_class)
-        assert found.measured is not None
-        if counts.loss_problem is not None:
-            raise VerificationError(
-                f"The loss of the release cannot be measured, and nothing is released. {counts.loss_problem}"
-            )
-        certificate = certify(self.schema, found.measured, counts.loss, self.algorithm.name, parameters)
+        released = sum(each.check for each in outcomes) % 2**64, sum(each.n_rows for each in outcomes)
+        read = sum(each.check for each in read_back) % 2**64, counts.n_rows
+        check_release_in_parts(found, counts, released, read, loss, allow_single_class)
         digests = digest_of_digests(each.digest for each in read_back)
-        fields = {**certificate.fields, "order": "random", "formulas": AS_THEY_ARE, "file": name, "sha256": digests}
-        text = json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
-        (self.folder / FOLDER_CERTIFICATE).write_text(text, encoding="utf-8")
+        fields = certify_folder(found, counts, self.algorithm.name, parameters, name, digests)
+        write_certificate(self.folder, fields)
         record = Record(
             self.seed, digest, gathered.n_read, gathered.n_dropped, self.algorithm.name, self.seconds, loss=loss,
             input_columns=column_digests({each: gathered.columns[each] for each in self._measured}), notes=self.notes,
@@ -273,10 +246,10 @@ class LocalRun:
             self.done((number + 1) / len(jobs))
             yield result
 
-    def read(self, files: Sequence[Path], names: tuple[str, ...]) -> tuple[list[Piece], GatheredValues, str]:
+    def read(self, files: Sequence[Path], names: tuple[str, ...]) -> tuple[list[TablePiece], GatheredValues, str]:
         """Code all pieces by themselves; what they have together, and the digest of the files."""
         pieces = [*self._pieces(files)]
-        key = run_key(self.seed, ROW_PURPOSE)
+        key = row_key(self.seed)
         gathered = GatheredValues(self.schema)
         jobs = [(self.work, piece, names, self.schema, key) for piece in pieces]
         for summary in self.each(local_jobs.code_one, jobs):
@@ -285,13 +258,13 @@ class LocalRun:
         digest = digest_of_digests(self.each(file_digest, [(file,) for file in files]))
         return pieces, gathered, digest
 
-    def _pieces(self, files: Sequence[Path]) -> Iterator[Piece]:
+    def _pieces(self, files: Sequence[Path]) -> Iterator[TablePiece]:
         number = 0
         for file in files:
             problem = f"'{file.name}' is not a readable Parquet file"
             count = guarded(problem, lambda file=file: pl.scan_parquet(file).select(pl.len()).collect().item())  # type: ignore[misc]
             for offset in range(0, int(count), self.options.piece_rows):
-                yield Piece(number, file, offset, min(self.options.piece_rows, int(count) - offset))
+                yield TablePiece(number, file, offset, min(self.options.piece_rows, int(count) - offset))
                 number += 1
 
     def encode(
@@ -301,7 +274,7 @@ class LocalRun:
         whole = WholeTable.of(gathered, names, show_values)
         whole.requirement.check_counts(whole.n_rows, whole.references) if not self.schema.joint else None
         self.work.keep(WHOLE, whole)
-        share = self.sample_rows(whole.n_rows) / whole.n_rows
+        share = sample_share(whole.n_rows, self.options.shard_rows)
         joints: list[Counted] | None = None
         samples: list[pl.DataFrame] = []
         for counted, sample in self.each(local_jobs.recode_one, [(self.work, n, share) for n in range(n_pieces)]):
@@ -316,16 +289,9 @@ class LocalRun:
         whole.requirement.check_counts(whole.n_rows, whole.references)
         return whole, pl.concat(samples)
 
-    def sample_rows(self, n_rows: int) -> int:
-        """How many rows a plan is learnt on, about."""
-        return max(SAMPLE_ROWS, SAMPLE_OF_SHARD * (n_rows // self.options.shard_rows + 1))
-
     def plan(self, whole: WholeTable, sample: pl.DataFrame) -> ShardTree:
         """The tree of cuts."""
-        sample = sample.sort(sample.columns[::-1])  # in no order of pieces
-        rng = np.random.default_rng([self.seed, PLAN_PURPOSE])
-        learner = TreeLearner(whole.requirement, whole.n_rows, self.options.shard_rows, rng)
-        tree = learner.learn(whole.encode(sample), sample[ROW].to_numpy())
+        tree = learn_tree(whole, sample, self.seed, self.options.shard_rows)
         self.notes["blends"] = [cut.blend for cut in tree.root.cuts()]
         self.work.keep(TREE, tree)
         return tree
@@ -362,11 +328,11 @@ class LocalRun:
 
     def verify(
         self, files: Sequence[Path], key: OrderKey, n_rows: int
-    ) -> tuple[Judgement, ReleaseCounts, list[ReadBack]]:
+    ) -> tuple[Judgement, ReleaseCounts, list[WrittenFile]]:
         """Read all files again, and judge them."""
         n_buckets = n_rows // BUCKET_ROWS + 1
         jobs = [(self.work, file, number, n_buckets, key, self.schema) for number, file in enumerate(files)]
-        found: list[ReadBack] = [*self.each(local_jobs.count_one, jobs)]
+        found: list[WrittenFile] = [*self.each(local_jobs.count_one, jobs)]
         whole = ReleaseCounts.of((each.counts for each in found), self.schema)
         if not is_measurable(whole):
             return judge_parts(whole, BucketMeasure()), whole, found
@@ -375,29 +341,6 @@ class LocalRun:
             pass
         measured = self.each(local_jobs.measure_one, [(self.work, len(files), bucket) for bucket in range(n_buckets)])
         return judge_parts(whole, merge_measures(measured)), whole, found
-
-    def check(
-        self,
-        found: Judgement,
-        outcomes: Sequence[ShardOutcome],
-        read_back: Sequence[ReadBack],
-        loss: float,
-        allow_single_class: bool,
-    ) -> None:
-        """Raise unless the files hold what was released, all of it once, and keep the promise."""
-        told = " ".join(found.problems)
-        if found.measured is None or found.problems:
-            if found.problems and all(problem.startswith(KEPT) for problem in found.problems):
-                raise InfeasibleError(f"The release would not keep its promise. {told}")
-            raise VerificationError(f"The release would not keep its promise, and nothing is released. {told}")
-        released = sum(each.check for each in outcomes) % 2**64, sum(each.n_rows for each in outcomes)
-        if released != (sum(each.check for each in read_back) % 2**64, found.measured.rows):
-            raise VerificationError("The written files do not hold what was to be released; nothing is left of them.")
-        if found.measured.classes == 1 and loss > 0 and not allow_single_class:
-            raise InfeasibleError(
-                "Only one class holding the whole table was found, which says nothing about anyone. Loosen t, l, rise "
-                "or beta, lower k, or accept it with --allow-single-class."
-            )
 
 
 def local_options(**given: int | None) -> LocalOptions:

@@ -37,7 +37,7 @@ SAMPLE_SALT, CHECK_SALT = 2, 3
 WHOLE, TREE, SHARDS, COUNTS = "whole.pickle", "tree.pickle", "shards.npy", "counts.pickle"
 
 
-class Piece(NamedTuple):
+class TablePiece(NamedTuple):
     """Some rows of a file, in the order of the table.
 
     Attributes
@@ -100,7 +100,7 @@ def _kept(path: Path, _state: int) -> Any:
     return pickle.loads(path.read_bytes())
 
 
-def read_piece(piece: Piece, names: tuple[str, ...]) -> pl.DataFrame:
+def read_piece(piece: TablePiece, names: tuple[str, ...]) -> pl.DataFrame:
     """The rows of a piece, all columns."""
     problem = f"'{piece.file.name}' is not a readable Parquet file"
     table = guarded(problem, lambda: pl.scan_parquet(piece.file, hive_partitioning=False, glob=False))
@@ -110,7 +110,7 @@ def read_piece(piece: Piece, names: tuple[str, ...]) -> pl.DataFrame:
     return frame
 
 
-def code_one(work: WorkFolder, piece: Piece, names: tuple[str, ...], schema: Schema, key: int) -> PieceSummary:
+def code_one(work: WorkFolder, piece: TablePiece, names: tuple[str, ...], schema: Schema, key: int) -> PieceSummary:
     """Code a piece by its own values."""
     rows, summary = code_piece(read_piece(piece, names), schema, key)
     work.write(f"coded-{piece.number}", rows)
@@ -226,7 +226,7 @@ def file_name(number: int) -> str:
     return f"part-{number:05d}.parquet"
 
 
-class ReadBack(NamedTuple):
+class WrittenFile(NamedTuple):
     """What was found in a file that was written.
 
     Attributes
@@ -244,11 +244,11 @@ class ReadBack(NamedTuple):
     check: int
 
 
-def count_one(work: WorkFolder, file: Path, number: int, n_buckets: int, key: OrderKey, schema: Schema) -> ReadBack:
+def count_one(work: WorkFolder, file: Path, number: int, n_buckets: int, key: OrderKey, schema: Schema) -> WrittenFile:
     """Read a file that was written, and count it for the verifier."""
     frame = pl.read_parquet(file, hive_partitioning=False, glob=False)
     counts = spill_part(frame, schema, n_buckets, _counts_of(work, number))
-    return ReadBack(counts, file_digest(file), checksum(frame, key))
+    return WrittenFile(counts, file_digest(file), checksum(frame, key))
 
 
 def renumber_one(work: WorkFolder, number: int) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, TypeVar
 
-from tclose.errors import TcloseError
+from tclose.errors import EngineError
 from tclose.scale import worker_process
 from tclose.scale.worker_process import receive, send
 
@@ -22,14 +22,10 @@ Result = TypeVar("Result")
 ATTEMPTS = 4  # at one job, each by a process of its own
 
 
-class WorkerDied(TcloseError):  # noqa: N818 - it names the finding
-    """A process was ended from outside, or by what it read, each time a job was begun."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "A process that worked on a part of the table was ended several times, by the system or from outside. "
-            "Nothing was released. Is there enough memory? Fewer `--jobs`, or a smaller `--shard-rows`, need less."
-        )
+WORKER_DIED = (
+    "A process that worked on a part of the table was ended several times, by the system or from outside. Nothing was "
+    "released. Is there enough memory? Fewer `--jobs`, or a smaller `--shard-rows`, need less."
+)
 
 
 @dataclass
@@ -83,7 +79,7 @@ class WorkerPool:
 
         Raises
         ------
-        WorkerDied
+        EngineError
             The process of a job ended before the job did, each time.
         Exception
             What a job raised.
@@ -120,14 +116,14 @@ class WorkerPool:
             if outcome[0]:
                 return outcome[1]  # type: ignore[no-any-return]
             raise outcome[1]
-        raise WorkerDied
+        raise EngineError(WORKER_DIED)
 
     def _started(self) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "POLARS_MAX_THREADS": "1"}
         command = [sys.executable, "-P", "-m", worker_process.__name__]
         with self._lock:
             if self._closed:
-                raise WorkerDied
+                raise EngineError(WORKER_DIED)
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
                 start_new_session=True,  # Ctrl-C is for this process: the others end with it

@@ -37,12 +37,12 @@ def spill_part(frame: pl.DataFrame, schema: Schema, n_buckets: int, path: Path) 
 
 
 def renumber_part(whole: ReleaseCounts, path: Path) -> None:
-    """Number the cells of a part by the values of the whole release."""
+    """Number the cells of a part by the values of the whole release; done again, it does the same."""
     counts: PartCounts = pickle.loads(path.read_bytes())
     cells = np.load(_cells(path))
     for row, table in zip(cells, whole.tables(counts).values(), strict=True):
         row[:] = table[row]
-    np.save(_cells(path), cells)
+    np.save(_numbered(path), cells)
 
 
 def measure_spilled(whole: ReleaseCounts, paths: Sequence[Path], bucket: int) -> BucketMeasure:
@@ -50,7 +50,7 @@ def measure_spilled(whole: ReleaseCounts, paths: Sequence[Path], bucket: int) ->
     found = []
     for path in paths:
         starts = np.load(_starts(path), mmap_mode="r")
-        found.append(np.array(np.load(_cells(path), mmap_mode="r")[:, starts[bucket] : starts[bucket + 1]]))
+        found.append(np.array(np.load(_numbered(path), mmap_mode="r")[:, starts[bucket] : starts[bucket + 1]]))
     cells = np.concatenate(found, axis=1)
     return measure_bucket(whole, dict(zip(whole.columns, cells.astype(np.int64), strict=True)))
 
@@ -98,6 +98,10 @@ def is_measurable(whole: ReleaseCounts) -> bool:
 
 def _cells(path: Path) -> Path:
     return path.with_suffix(".cells.npy")
+
+
+def _numbered(path: Path) -> Path:
+    return path.with_suffix(".numbered.npy")
 
 
 def _starts(path: Path) -> Path:

@@ -1,0 +1,63 @@
+"""What both engines decide on the driver: the method, the sample, and the tree that is learnt on it."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from tclose.algorithms import Algorithm, find
+from tclose.errors import SchemaError
+from tclose.scale.coded_pieces import ROW
+from tclose.scale.row_keys import run_key
+from tclose.scale.shard_tree import ShardTree
+from tclose.scale.tree_learning import TreeLearner
+from tclose.scale.whole_table import WholeTable
+from tclose.schema.schema import Schema
+
+SHARD_ROWS = 500_000  # of a shard at most
+SAMPLE_ROWS, SAMPLE_OF_SHARD = 200_000, 2_000  # rows a plan is learnt on: at least, and for each shard
+ROW_PURPOSE, PLAN_PURPOSE = 0, 1
+
+
+def method_at_scale(method: str | Algorithm | None) -> Algorithm:
+    """What divides a shard: `tight` with effort `fast` if nothing is named."""
+    return find("tight", {"effort": "fast"}) if method is None else find(method)
+
+
+def check_scalable(schema: Schema) -> None:
+    """Refuse what is not promised of shards.
+
+    Raises
+    ------
+    SchemaError
+        The schema counts persons.
+    """
+    if schema.unit is not None:
+        raise SchemaError(
+            f"unit = '{schema.unit}': a table in shards is released by rows, and whose they are is not counted across "
+            "shards. Keep one row of each person, take `unit` out and name the column in `identifiers`; or release the "
+            "table without --engine."
+        )
+
+
+def row_key(seed: int) -> int:
+    """What the rows of a run are hashed with."""
+    return run_key(seed, ROW_PURPOSE)
+
+
+def sample_share(n_rows: int, shard_rows: int) -> float:
+    """The share of rows that a plan is learnt on.
+
+    Examples
+    --------
+    >>> sample_share(1_000, 500), sample_share(100_000_000, 500_000)
+    (1.0, 0.00402)
+    """
+    return min(max(SAMPLE_ROWS, SAMPLE_OF_SHARD * (n_rows // shard_rows + 1)) / n_rows, 1.0)
+
+
+def learn_tree(whole: WholeTable, sample: pl.DataFrame, seed: int, shard_rows: int) -> ShardTree:
+    """The tree of a run, from coded rows that were drawn by their hashes."""
+    sample = sample.sort(sample.columns[::-1])  # in no order of pieces
+    learner = TreeLearner(whole.requirement, whole.n_rows, shard_rows, np.random.default_rng([seed, PLAN_PURPOSE]))
+    return learner.learn(whole.encode(sample), sample[ROW].to_numpy())
