@@ -41,7 +41,7 @@ PUBLIC = {  # DESIGN, *Public interface*, and what the pages add to it
         *("LockError", "MeasureError", "MissingExtraError", "RepeatedIdentifierWarning"),
         *("SchemaError", "SizeError", "TableError", "TcloseError", "VerificationError"),
     ],
-    "module": ["datasets", "distances", "pages", "stream", "testing"],
+    "module": ["datasets", "distances", "pages", "spark", "stream", "testing"],
 }
 
 

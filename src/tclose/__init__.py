@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from tclose import datasets as datasets
     from tclose import distances as distances
     from tclose import pages as pages
+    from tclose import spark as spark
     from tclose import stream as stream
     from tclose import testing as testing
     from tclose.algorithms import methods as methods
@@ -90,7 +91,7 @@ _HOMES = {
     "table.table_location": ("TableLocation",),
     "verification.verdict": ("Verdict",),
 }
-_MODULES = ("datasets", "distances", "pages", "stream", "testing")
+_MODULES = ("datasets", "distances", "pages", "spark", "stream", "testing")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = ["__version__", *_HOME, *_MODULES]

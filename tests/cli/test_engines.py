@@ -55,7 +55,9 @@ def test_a_folder_is_verified_by_the_command(run: Run, table: pl.DataFrame, tmp_
         (("--engine", "dask"), "--engine is one of"),
         (("--engine", "local", "--keep-order"), "--keep-order cannot be said with --engine"),
         (("--engine", "local", "--time", "3"), "--time cannot be said with --engine"),
-        (("--jobs", "2"), "--jobs and --shard-rows are for --engine"),
+        (("--engine", "local", "--master", "local[2]"), "--master cannot be said with --engine local"),
+        (("--engine", "spark", "--jobs", "2"), "--jobs cannot be said with --engine spark"),
+        (("--jobs", "2"), "--jobs, --shard-rows and --master are for --engine"),
     ],
 )
 def test_options_that_do_not_fit_are_wrong_usage(

@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 import tclose
-from tclose.scale.local_engine import FolderRelease, LocalOptions, anonymize_folder
+from tclose.scale.checked_release import FolderRelease
+from tclose.scale.local_engine import LocalOptions, anonymize_folder
 from tclose.schema.schema import Schema
 
 SMALL = LocalOptions(jobs=0, shard_rows=800, piece_rows=700, file_rows=1000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,22 +14,60 @@ from tclose.cli.terminal import console, shown
 
 if TYPE_CHECKING:
     from tclose.algorithms import Algorithm
-    from tclose.scale.local_engine import FolderRelease
+    from tclose.scale.checked_release import FolderRelease
     from tclose.schema.schema import Schema
     from tclose.table.table_location import TableLocation
 
-ENGINES = ("local",)
+ENGINES = ("local", "spark")
 
 
-def check_engine(engine: str, others: dict[str, Any]) -> None:
-    """Refuse an engine that is not known, and options that engines do not take."""
-    if engine not in ENGINES:
-        raise typer.BadParameter(f"--engine is one of {', '.join(ENGINES)}.")
-    if wrong := [f"--{name.replace('_', '-')}" for name, given in others.items() if given]:
-        raise typer.BadParameter(f"{', '.join(wrong)} cannot be said with --engine. Leave it out.")
+@dataclass(frozen=True)
+class EngineChoice:
+    """What the options say of an engine.
+
+    Attributes
+    ----------
+    engine
+        Its name.
+    jobs, master
+        Processes of the local one; the cluster of Spark.
+    shard_rows
+        Rows of a shard at most.
+    """
+
+    engine: str
+    jobs: int | None = None
+    master: str | None = None
+    shard_rows: int | None = None
+
+    def check(self, others: dict[str, Any]) -> None:
+        """Refuse an engine that is not known, and options that it does not take."""
+        if self.engine not in ENGINES:
+            raise typer.BadParameter(f"--engine is one of {', '.join(ENGINES)}.")
+        others = others | ({"master": self.master} if self.engine == "local" else {"jobs": self.jobs})
+        if wrong := [f"--{name.replace('_', '-')}" for name, given in others.items() if given]:
+            raise typer.BadParameter(f"{', '.join(wrong)} cannot be said with --engine {self.engine}. Leave it out.")
+
+    def release(self, data: Path, schema: Schema, output: str, **given: Any) -> FolderRelease:
+        """Release a folder."""
+        if self.engine == "local":
+            from tclose.scale.local_engine import anonymize_folder, local_options
+
+            options = local_options(jobs=self.jobs, shard_rows=self.shard_rows)
+            return anonymize_folder(data, schema, output, options=options, **given)
+        from tclose.scale.spark_engine import anonymize_folder_on_spark
+        from tclose.scale.spark_session import open_session
+
+        session = open_session(self.master)
+        try:
+            given |= {} if self.shard_rows is None else {"shard_rows": self.shard_rows}
+            return anonymize_folder_on_spark(session, data, schema, output, **given)
+        finally:
+            session.stop()
 
 
 def anonymize_by_engine(
+    choice: EngineChoice,
     data: TableLocation,
     schema: Schema,
     output: str,
@@ -39,12 +78,9 @@ def anonymize_by_engine(
     allow_single_class: bool,
     show_values: bool,
     json: bool,
-    jobs: int | None,
-    shard_rows: int | None,
 ) -> None:
     """Write a verified folder, and tell what it reaches."""
     from tclose.release.release_folder import check_folder
-    from tclose.scale.local_engine import anonymize_folder, local_options
 
     if data.path is None:
         raise typer.BadParameter("--engine reads a folder of Parquet files, or one such file.")
@@ -53,10 +89,9 @@ def anonymize_by_engine(
     except OSError as error:
         raise typer.BadParameter(f"'{error.filename}': {(error.strerror or '').lower()}.") from None
     with progress() as tell:
-        release = anonymize_folder(
+        release = choice.release(
             data.path, schema, output, method=algorithm, seed=seed, allow_single_class=allow_single_class,
             show_values=show_values, progress=tell, record=record,
-            options=local_options(jobs=jobs, shard_rows=shard_rows),
         )  # fmt: skip
     told = released_folder_as_dict(release, Path(output))
     if json:

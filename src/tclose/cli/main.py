@@ -19,6 +19,7 @@ from tclose.cli.options import (
     Engine,
     Jobs,
     Json,
+    Master,
     SchemaOption,
     ShardRows,
     ShowValues,
@@ -175,6 +176,7 @@ def anonymize(
     engine: Engine = None,
     jobs: Jobs = None,
     shard_rows: ShardRows = None,
+    master: Master = None,
     show_values: ShowValues = False,
     json: Json = False,
 ) -> None:
@@ -186,21 +188,21 @@ def anonymize(
     from tclose.release.earlier import holds_record
 
     if engine is not None:
-        from tclose.cli.engines import anonymize_by_engine, check_engine
+        from tclose.cli.engines import EngineChoice, anonymize_by_engine
 
         others: dict[str, Any] = {"time": time, "report": report, "private_report": private_report, "earlier": earlier}
         others |= {"keep_order": keep_order, "escape_formulas": escape_formulas, "what_binds": what_binds}
         others |= {"output_table": output_table, "certificate_table": certificate_table, "replace_table": replace_table}
-        check_engine(engine, others)
+        choice = EngineChoice(engine, jobs, master, shard_rows)
+        choice.check(others)
         anonymize_by_engine(
-            data, override(load_schema(schema), k, t or []), output,
+            choice, data, override(load_schema(schema), k, t or []), output,
             None if method is None and not option else find_method(method, option or []),
             seed=seed, record=record, allow_single_class=allow_single_class, show_values=show_values, json=json,
-            jobs=jobs, shard_rows=shard_rows,
         )  # fmt: skip
         return
-    if jobs is not None or shard_rows is not None:
-        raise typer.BadParameter("--jobs and --shard-rows are for --engine.")
+    if jobs is not None or shard_rows is not None or master is not None:
+        raise typer.BadParameter("--jobs, --shard-rows and --master are for --engine.")
     algorithm = find_method(method, option or [])
     target = ReleaseTarget.of(output, data, output_table, certificate_table, replace_table)
     targets = target.check([*data.files, schema], record, report, private_report)

@@ -34,9 +34,14 @@ SchemaOption = Annotated[Path, typer.Option("--schema", "-s", help="What each co
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 Engine = Annotated[
     str | None,
-    typer.Option(help="For a folder of Parquet files, of any size: local, through the disk.", show_default=False),
+    typer.Option(
+        help="For a folder of Parquet files, of any size: local, through the disk, or spark.", show_default=False
+    ),
 ]
 Jobs = Annotated[int | None, typer.Option(min=0, help="Of --engine local: processes at once.", show_default=False)]
+Master = Annotated[
+    str | None, typer.Option(help="Of --engine spark: the cluster. All processors if not said.", show_default=False)
+]
 ShardRows = Annotated[
     int | None, typer.Option(min=1000, help="Of --engine: rows of a shard at most.", show_default=False)
 ]

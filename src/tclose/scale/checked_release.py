@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tclose.errors import HighLossWarning, InfeasibleError, VerificationError
-from tclose.release.certificate import FOLDER_CERTIFICATE, certify
+from tclose.release.atomic import temporary_beside
+from tclose.release.certificate import FOLDER_CERTIFICATE, Certificate, certify
 from tclose.release.formulas import AS_THEY_ARE
+from tclose.release.record import Record
+from tclose.release.release_folder import commit
 from tclose.verification.judge_release import KEPT, Judgement
 from tclose.verification.release_parts import ReleaseCounts
+
+
+class FolderRelease(NamedTuple):
+    """What came of releasing a folder.
+
+    Attributes
+    ----------
+    certificate
+        It lies in the folder.
+    record
+        For whoever releases; never to be published.
+    """
+
+    certificate: Certificate
+    record: Record
 
 
 def check_release_in_parts(
@@ -73,3 +92,14 @@ def write_certificate(folder: Path, fields: dict[str, Any]) -> None:
     """Write the certificate into a folder that has not got its name yet."""
     text = json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
     (folder / FOLDER_CERTIFICATE).write_text(text, encoding="utf-8")
+
+
+def commit_with_record(made: Path, folder: Path, record: Record, path: Path | str | None) -> None:
+    """Give a finished folder its name, and write the record where it was asked for; its lock is held."""
+    if path is None:
+        commit(made, folder)
+        return
+    with temporary_beside(Path(path)) as beside:
+        beside.write_text(record.as_json(), encoding="utf-8")
+        commit(made, folder)
+        os.replace(beside, path)

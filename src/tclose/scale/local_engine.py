@@ -18,10 +18,10 @@ import os
 import secrets
 import time as clock
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,12 +29,18 @@ import polars as pl
 from tclose.algorithms import Algorithm, parameters_of
 from tclose.algorithms.capable import check_capable
 from tclose.errors import TableError
-from tclose.release.atomic import locked, temporary_beside
+from tclose.release.atomic import locked
 from tclose.release.certificate import Certificate
 from tclose.release.record import Record
-from tclose.release.release_folder import check_folder, commit, digest_of_digests, folder_files, staged
+from tclose.release.release_folder import check_folder, digest_of_digests, folder_files, staged
 from tclose.scale import local_jobs
-from tclose.scale.checked_release import certify_folder, check_release_in_parts, write_certificate
+from tclose.scale.checked_release import (
+    FolderRelease,
+    certify_folder,
+    check_release_in_parts,
+    commit_with_record,
+    write_certificate,
+)
 from tclose.scale.coded_pieces import GatheredValues
 from tclose.scale.local_jobs import COUNTS, SHARDS, TREE, WHOLE, ShardOutcome, TablePiece, WorkFolder, WrittenFile
 from tclose.scale.shard_choice import CellCounts, ChosenShards, choose_shards
@@ -57,21 +63,6 @@ LOG = logging.getLogger(__name__)
 Listener = Callable[[str, float | None, float | None], None]
 PIECE_ROWS = 1_000_000  # of the table that are read at a time
 FILE_ROWS = 1_000_000  # of a written file, about
-
-
-class FolderRelease(NamedTuple):
-    """What came of releasing a folder.
-
-    Attributes
-    ----------
-    certificate
-        It lies in the folder.
-    record
-        For whoever releases; never to be published.
-    """
-
-    certificate: Certificate
-    record: Record
 
 
 @dataclass(frozen=True)
@@ -151,12 +142,7 @@ def anonymize_folder(
                 progress or (lambda stage, loss, done: None),
             )  # fmt: skip
             made = run.release(files, names, folder.name, allow_single_class, show_values)
-        with nullcontext() if record is None else temporary_beside(Path(record)) as beside:
-            if record is not None and beside is not None:
-                beside.write_text(made.record.as_json(), encoding="utf-8")
-            commit(staging / "release", folder)
-            if record is not None and beside is not None:
-                os.replace(beside, record)
+        commit_with_record(staging / "release", folder, made.record, record)
     return made
 
 
