@@ -148,6 +148,15 @@ def test_sides_are_within_their_part_of_the_limit_by_the_sample(census: tuple[Wh
         assert LimitCheck.of(strict.requirement, 0).holds(counts)
 
 
+def test_what_is_allowed_is_spent_late_where_there_is_slack(census: tuple[WholeTable, pl.DataFrame]) -> None:
+    whole, _ = census
+    learner = TreeLearner(whole.requirement, 1_000_000, 1000, np.random.default_rng(0), slack=0.75)
+    parts = [learner.part_of_limit(n_rows) for n_rows in (1_000_000, 100_000, 1000, 10)]
+    assert parts == sorted(parts)
+    assert parts[0] == pytest.approx(0.25)
+    assert parts[-1] == OF_LIMIT
+
+
 def test_a_plain_cut_is_taken_where_closeness_does_not_bind(census: tuple[WholeTable, pl.DataFrame]) -> None:
     whole, rows = census
     assert {cut.blend for cut in learnt(with_t(whole, "0.9"), rows).root.cuts()} == {0.0}

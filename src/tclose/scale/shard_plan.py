@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from tclose.algorithms import Algorithm, find
+from tclose.algorithms.tight.tight import best_slack
 from tclose.errors import SchemaError
 from tclose.scale.coded_pieces import ROW
 from tclose.scale.row_keys import run_key
@@ -59,5 +60,6 @@ def sample_share(n_rows: int, shard_rows: int) -> float:
 def learn_tree(whole: WholeTable, sample: pl.DataFrame, seed: int, shard_rows: int) -> ShardTree:
     """The tree of a run, from coded rows that were drawn by their hashes."""
     sample = sample.sort(sample.columns[::-1])  # in no order of pieces
-    learner = TreeLearner(whole.requirement, whole.n_rows, shard_rows, np.random.default_rng([seed, PLAN_PURPOSE]))
-    return learner.learn(whole.encode(sample), sample[ROW].to_numpy())
+    table, rng = whole.encode(sample), np.random.default_rng([seed, PLAN_PURPOSE])
+    slack = best_slack(table, whole.requirement, rng) if whole.n_rows > shard_rows else 0.0
+    return TreeLearner(whole.requirement, whole.n_rows, shard_rows, rng, slack).learn(table, sample[ROW].to_numpy())

@@ -4,6 +4,9 @@ Let a plain cut put the share f of a stratum's rows to the left, and the share s
 s + (1 - lambda)(f - s) there: lambda = 0 is the plain cut, lambda = 1 divides all strata alike, and both sides are then
 as far from the table as the node is. The least lambda is taken whose sides are within a part of every limit.
 
+That part is what `tight` would let a class of so many rows use: what t allows is best spent late, on small classes, and
+how late is found on a sample (`best_slack`).
+
 A plan by strata is knowledge of the method: whoever had it could tell values of a class apart by where they lie on the
 axis. It is never published, and its places are drawn with noise.
 """
@@ -25,7 +28,7 @@ from tclose.table.encode import EncodedTable
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 BLENDS = (0.0, 0.25, 0.5, 0.75, 1.0)
-OF_LIMIT = 0.8  # a shard may use up this part of what a class may: the rest is for its classes, and for the sample
+OF_LIMIT = 0.8  # a shard may use up at most this part of what a class may: the rest is for its classes
 QUANTILES = (0.35, 0.5, 0.65)
 NOISE, SHARE_NOISE = 0.06, 0.02  # of the quantile of a cut, and of the share of each stratum
 LEAST_SHARE = 0.15  # of a node's rows that a side must have
@@ -50,12 +53,15 @@ class TreeLearner:
         Nodes with more rows than this, by what the sample says, are cut.
     rng
         Draws the noise.
+    slack
+        How late what is allowed is best spent.
     """
 
     requirement: Requirement
     n_rows: int
     most: int
     rng: np.random.Generator
+    slack: float = 0.0
     n_nodes: int = 0
     _profiles: list[LimitCheck] = field(default_factory=list)
 
@@ -66,19 +72,28 @@ class TreeLearner:
         root = self._node(sample, rows, self.n_rows / max(len(sample), 1), strata)
         return ShardTree(root, self.n_nodes)
 
+    def part_of_limit(self, n_rows: float) -> float:
+        """The part of every limit that a shard of so many rows may use."""
+        least = 2 * self.requirement.k
+        share = np.log(max(n_rows / least, 1.0)) / np.log(max(self.n_rows / least, 2.0))
+        return min(OF_LIMIT, 1.0 - self.slack * float(share))
+
     def _node(self, sample: EncodedTable, rows: Keys, weight: float, strata: list[Strata]) -> TreeNode:
         number = self.n_nodes
         self.n_nodes += 1
         if len(sample) * weight <= self.most or len(sample) < 2:
             return TreeNode(number)
-        cut = self._choose(sample, rows, number, strata) if len(sample) >= LEAST_ROWS else None
+        cut = self._choose(sample, rows, weight, number, strata) if len(sample) >= LEAST_ROWS else None
         cut = cut or _coin()
         left = cut.goes_left(sample, as_shares(mixed(rows, CUT_SALT + number)))
         sides = [self._node(sample.take(np.flatnonzero(side)), rows[side], weight, strata) for side in (left, ~left)]
         return TreeNode(number, cut, *sides)
 
-    def _choose(self, sample: EncodedTable, rows: Keys, number: int, strata: list[Strata]) -> BlendedCut | None:
+    def _choose(
+        self, sample: EncodedTable, rows: Keys, weight: float, number: int, strata: list[Strata]
+    ) -> BlendedCut | None:
         """The cut that saves most of those that keep both sides within the limits; None if there is none."""
+        n_rows = len(sample) * weight
         if len(sample) > MOST_ROWS:
             chosen = np.sort(self.rng.choice(len(sample), MOST_ROWS, replace=False))
             sample, rows = sample.take(chosen), rows[chosen]
@@ -87,13 +102,13 @@ class TreeLearner:
         for axis in range(len(sample.axes)):
             for quantile in QUANTILES:
                 at = float(np.clip(quantile + self.rng.uniform(-NOISE, NOISE), 0.05, 0.95))
-                cut, cost = self._least_blended(sample, draws, axis, at, strata)
+                cut, cost = self._least_blended(sample, draws, axis, at, strata, n_rows)
                 if cut is not None and (best is None or cost < best[0]):
                     best = cost, cut
         return None if best is None else best[1]
 
     def _least_blended(
-        self, sample: EncodedTable, draws: Floats, axis: int, quantile: float, strata: list[Strata]
+        self, sample: EncodedTable, draws: Floats, axis: int, quantile: float, strata: list[Strata], n_rows: float
     ) -> tuple[BlendedCut | None, float]:
         """The cut of an axis at a quantile with the least lambda whose sides are within the limits, and its cost."""
         binned = BinnedAxis.of(sample, axis)
@@ -105,15 +120,16 @@ class TreeLearner:
                 noise = self.rng.uniform(-SHARE_NOISE, SHARE_NOISE, 1 if stratum is None else stratum.size)
                 cut = binned.cut(sample, place, stratum, blend, noise)
                 left = cut.goes_left(sample, draws)
-                if LEAST_SHARE <= left.mean() <= 1 - LEAST_SHARE and self._within(sample, left):
+                if LEAST_SHARE <= left.mean() <= 1 - LEAST_SHARE and self._within(sample, left, n_rows):
                     return cut, _spread(sample, left, self.rng) + BLEND_COST * blend
         return None, np.inf
 
-    def _within(self, sample: EncodedTable, left: NDArray[np.bool_]) -> bool:
+    def _within(self, sample: EncodedTable, left: NDArray[np.bool_], n_rows: float) -> bool:
         """Whether both sides use no more than a part of every limit, by what the sample shows."""
-        for check, codes in zip(self._profiles, sample.codes, strict=True):
-            for side in (left, ~left):
-                if not check.holds(np.bincount(codes[side], minlength=check.size)):
+        for side in (left, ~left):
+            part = self.part_of_limit(n_rows * float(side.mean()))
+            for check, codes in zip(self._profiles, sample.codes, strict=True):
+                if not check.holds(np.bincount(codes[side], minlength=check.size), part):
                     return False
         return True
 
@@ -141,18 +157,18 @@ class LimitCheck:
         reference = requirement.attributes[place].reference
         return cls(requirement, place, reference / max(int(reference.sum()), 1), len(reference))
 
-    def holds(self, counts: Integers) -> bool:
+    def holds(self, counts: Integers, part: float = OF_LIMIT) -> bool:
         """Whether a shard with these shares would use no more than a part of what a class may."""
         asked = self.requirement.attributes[self.place]
         extra = counts / max(int(counts.sum()), 1) - self.shares
-        if asked.t is not None and _work(asked.domain.form, extra) > OF_LIMIT * float(asked.t):
+        if asked.t is not None and _work(asked.domain.form, extra) > part * float(asked.t):
             return False
         if asked.l is not None and not is_diverse(counts, asked.l):
             return False
         caps = asked.caps
         if caps is None:
             return True
-        if caps.rise is not None and float(extra.max()) > OF_LIMIT * float(caps.rise):
+        if caps.rise is not None and float(extra.max()) > part * float(caps.rise):
             return False
         return asked.keeps_caps(counts)
 
