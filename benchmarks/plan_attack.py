@@ -44,18 +44,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 ROWS, SHARDS, TS = 100_000, 16, ("0.2", "0.1")
 ROUNDS, SURE, BINS = 60, 0.95, 32
-HEADER = [
-    "",
-    "loss",
-    "by class",
-    "model",
-    "plan",
-    "both",
-    "sure by class",
-    "sure by model",
-    "sure by plan",
-    "sure by both",
-]
+ATTACKERS = ("by class", "model", "plan", "both")
+HEADER = ["", "loss", *ATTACKERS, *(f"sure, {name}" for name in ATTACKERS)]
 
 
 @dataclass(frozen=True, eq=False)
