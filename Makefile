@@ -34,6 +34,7 @@ system:
 	@ls /usr/lib/postgresql/*/bin/postgres > /dev/null 2>&1 || { $(APT) postgresql; } > /dev/null 2>&1 || echo "no PostgreSQL: its tests skip"
 	@ldconfig -p 2> /dev/null | grep -q libpangoft2 || { $(APT) libpangoft2-1.0-0 fonts-dejavu-core; } > /dev/null 2>&1 || echo "no Pango: tests of PDF skip"
 	@command -v chromedriver > /dev/null || { $(APT) chromium chromium-driver; } > /dev/null 2>&1 || echo "no chromium: its tests skip"
+	@command -v java > /dev/null || { $(APT) openjdk-17-jre-headless || $(APT) default-jre-headless; } > /dev/null 2>&1 || echo "no Java: tests of Spark skip"
 
 demo: $(USED)
 	$(BIN)/tclose demo --folder demo

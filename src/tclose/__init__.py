@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from tclose import datasets as datasets
     from tclose import distances as distances
     from tclose import pages as pages
+    from tclose import spark as spark
     from tclose import stream as stream
     from tclose import testing as testing
     from tclose.algorithms import methods as methods
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tclose.distances import moves as moves
     from tclose.errors import BusyError as BusyError
     from tclose.errors import EarlierReleaseWarning as EarlierReleaseWarning
+    from tclose.errors import EngineError as EngineError
     from tclose.errors import FormulaWarning as FormulaWarning
     from tclose.errors import HighLossWarning as HighLossWarning
     from tclose.errors import InfeasibleError as InfeasibleError
@@ -71,7 +73,7 @@ _HOMES = {
     "pipeline": ("anonymize", "assess", "verify"),
     "distances": ("emd", "moves"),
     "errors": (
-        *("BusyError", "EarlierReleaseWarning", "FormulaWarning", "HighLossWarning", "InfeasibleError"),
+        *("BusyError", "EarlierReleaseWarning", "EngineError", "FormulaWarning", "HighLossWarning", "InfeasibleError"),
         *("InferredSchemaWarning", "LockError", "MeasureError", "MissingExtraError", "RepeatedIdentifierWarning"),
         *("SchemaError", "SizeError", "TableError", "TcloseError", "VerificationError"),
     ),
@@ -91,7 +93,7 @@ _HOMES = {
     "table.table_location": ("TableLocation",),
     "verification.verdict": ("Verdict",),
 }
-_MODULES = ("datasets", "distances", "pages", "stream", "testing")
+_MODULES = ("datasets", "distances", "pages", "spark", "stream", "testing")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = ["__version__", *_HOME, *_MODULES]

@@ -116,6 +116,10 @@ class BusyError(LockError):
     """A file is being written by another process."""
 
 
+class EngineError(TcloseError):
+    """An engine, or a process of its, was ended while it worked on a large table; nothing is released."""
+
+
 class MeasureError(TcloseError, ValueError):
     """A measure was asked for that the table does not have, such as a cube over more columns than there are."""
 

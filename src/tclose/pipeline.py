@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -42,6 +44,7 @@ from tclose.release.known_persons import warn_of_known_persons
 from tclose.release.recode import recode
 from tclose.release.record import Record
 from tclose.release.release import Release
+from tclose.release.release_folder import folder_files
 from tclose.schema.keys import SchemaKeys, takes_keys
 from tclose.schema.schema import Schema, SchemaLike
 from tclose.table.arguments import check_order, take_in
@@ -50,6 +53,7 @@ from tclose.table.class_rises import largest_rises
 from tclose.table.classes import Tally
 from tclose.table.coded import CodedColumn
 from tclose.table.column_digests import column_digests
+from tclose.table.column_names import listed
 from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.measuring import measure_classes
 from tclose.table.partition import Partition
@@ -58,10 +62,12 @@ from tclose.table.source import Source, read
 from tclose.table.table_location import TableLocation, file_of
 from tclose.table.unit_rows import count_unpicked
 from tclose.verification.assessment import Report, assess_source
+from tclose.verification.judge_folder import judge_frames
 from tclose.verification.judge_release import KEPT, Judgement, judge
 from tclose.verification.measure_release import Measured
 from tclose.verification.persons import repeated_identifiers
 from tclose.verification.published_loss import PublishedLoss, published_loss
+from tclose.verification.release_parts import ReleaseCounts
 from tclose.verification.released_classes import group_rows
 from tclose.verification.verdict import Verdict
 
@@ -253,7 +259,7 @@ def verify(
     Parameters
     ----------
     df
-        The released table: a dataframe, or a path.
+        The released table: a dataframe, a path, or a folder of Parquet files.
     schema
         The schema it was released by: a `Schema`, a dict with its keys, or a path to TOML.
     original
@@ -280,6 +286,8 @@ def verify(
     check_order(df, schema, "verify")
     schema = Schema.of(schema)
     path = file_of(df)
+    if path is not None and path.is_dir():
+        return _verify_folder(path, schema, original, certificate)
     if certificate is None and isinstance(df, TableLocation) and df.database is not None:
         certificate = read_database_certificate(df)
     source = read(df, schema.delimiter, as_shown=True)  # a release is UTF-8
@@ -290,7 +298,7 @@ def verify(
     schema = schema.resolve(source.names, released=True) if before is None else schema.resolve(before.names)
     LOG.info("verify %d rows%s", source.n_rows, "" if before is None else ", with the original")
     found = judge(source, schema, before)
-    beside = check_certificate(source, schema, found.measured, certificate, path)
+    beside = check_certificate(partial(published_loss, source, schema), schema, found.measured, certificate, path)
     problems = (*broken, *found.problems, *beside.problems)
     warning, unchecked = keep_warning(schema, found.measured), beside.unchecked | found.unchecked(schema)
     return Verdict(problems, found.measured, beside.fits, unchecked, found.persons, schema, warning, found.person_rises)
@@ -304,6 +312,30 @@ def _without_left_out(
     selected, rows = select_rows(source, schema, table.rows[kept])
     released = encode_rows(source, selected, rows, schema, show_values)
     return released, selected, replace(partition, labels=partition.labels[kept])
+
+
+def _verify_folder(folder: Path, schema: Schema, original: Any, certificate: CertificateLike | None) -> Verdict:
+    """Judge a release that is a folder of Parquet files, read one after the other."""
+    if original is not None:
+        raise TableError("A folder is in no order, so it cannot be compared with its original. Leave that out.")
+    sources = [read(file, as_shown=True) for file in folder_files(folder)]
+    schema = schema.resolve(sources[0].names, released=True)
+    if limited := [quasi.column for quasi in schema.quasi if (quasi.coarsest, quasi.finest) != (None, None)]:
+        raise SchemaError(
+            f"Limits of columns are not checked in folders: take `coarsest` and `finest` of {listed(limited)} out."
+        )
+    n_rows = sum(source.n_rows for source in sources)
+    LOG.info("verify %d rows in %d files", n_rows, len(sources))
+    found, counts = judge_frames([partial(getattr, source, "frame") for source in sources], n_rows, schema)
+    beside = check_certificate(partial(_loss_of, counts), schema, found.measured, certificate, folder)
+    warning, unchecked = keep_warning(schema, found.measured), beside.unchecked | found.unchecked(schema)
+    return Verdict((*found.problems, *beside.problems), found.measured, beside.fits, unchecked, None, schema, warning)
+
+
+def _loss_of(counts: ReleaseCounts) -> PublishedLoss:
+    if counts.loss_problem is not None:
+        raise TableError(counts.loss_problem)
+    return counts.loss
 
 
 def _shown(

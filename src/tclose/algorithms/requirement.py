@@ -131,6 +131,17 @@ class Requirement:
     @classmethod
     def of(cls, schema: Schema, table: EncodedTable) -> Requirement:
         """What a schema asks, measured against the table itself."""
+        references = [
+            np.bincount(codes, minlength=domain.size).astype(np.int64)
+            for domain, codes in zip(table.domains, table.codes, strict=True)
+        ]
+        return cls.from_counts(schema, table.domains, references, len(table))
+
+    @classmethod
+    def from_counts(
+        cls, schema: Schema, domains: Sequence[Domain], references: Sequence[Integers], n: int
+    ) -> Requirement:
+        """What a schema asks, measured against a table of n rows in which the values of each domain occur so often."""
         by_rows = not schema.counts_persons
         asked: list[tuple[Fraction | None, Diversity | None, BeliefCaps | None]] = [
             (sensitive.t, sensitive.l, sensitive.caps if by_rows else None) for sensitive in schema.sensitive
@@ -140,10 +151,10 @@ class Requirement:
             asked += [(None, Diversity(distinct=schema.k), None)]
             asked += [(None, None, sensitive.caps) for sensitive in schema.sensitive if sensitive.caps is not None]
         attributes = tuple(
-            Attribute(domain, np.bincount(codes, minlength=domain.size).astype(np.int64), *of_column)
-            for domain, codes, of_column in zip(table.domains, table.codes, asked, strict=True)
+            Attribute(domain, reference, *of_column)
+            for domain, reference, of_column in zip(domains, references, asked, strict=True)
         )
-        return cls(schema.k, attributes, len(table), schema.suppress_rows or None)
+        return cls(schema.k, attributes, n, schema.suppress_rows or None)
 
     def with_k(self, k: int) -> Requirement:
         """The same with another k, of rows and of persons where these are counted."""
@@ -195,6 +206,12 @@ class Requirement:
             found[each] = self.holds(list(rows[starts[each] : starts[each + 1]].T))
         return found
 
+    def keeps(self, n: int, counted: Sequence[Integers]) -> bool:
+        """Whether n rows, in which the values of each attribute occur so often, are a class that meets all; exact."""
+        return n >= self.k and all(
+            attribute.holds(counts) for attribute, counts in zip(self.attributes, counted, strict=True)
+        )
+
     def _counted(self, codes: Sequence[NDArray[np.int32]]) -> Iterator[tuple[Attribute, Integers]]:
         """Each attribute with how often its values occur."""
         for attribute, column in zip(self.attributes, codes, strict=True):
@@ -206,11 +223,14 @@ class Requirement:
         The reference may be another table. If it is this one, the distance is 0 and every share is its own, and
         only k and diversity can fail.
         """
-        n = len(table)
+        self.check_counts(len(table), [counts for _, counts in self._counted(table.codes)])
+
+    def check_counts(self, n: int, counted: Sequence[Integers]) -> None:
+        """The same of n rows, in which the values of each attribute occur so often."""
         if n < self.k:
             rows = "1 row" if n == 1 else f"{n} rows"
             raise InfeasibleError(f"The table has {rows}, and k = {self.k} asks for more in every class.")
-        for attribute, counts in self._counted(table.codes):
+        for attribute, counts in zip(self.attributes, counted, strict=True):
             column = attribute.domain.column
             if attribute.domain.of_persons and attribute.l is not None and not is_diverse(counts, attribute.l):
                 n_persons = int((counts > 0).sum())

@@ -16,8 +16,12 @@ from tclose import __version__
 from tclose.cli import choosing, first_schema, republishing, streaming
 from tclose.cli.options import (
     Data,
+    Engine,
+    Jobs,
     Json,
+    Master,
     SchemaOption,
+    ShardRows,
     ShowValues,
     check_kind,
     find_method,
@@ -31,6 +35,7 @@ from tclose.cli.signals import ended_by_signals
 from tclose.cli.table_options import reads_table
 from tclose.errors import (
     EarlierReleaseWarning,
+    EngineError,
     FormulaWarning,
     HighLossWarning,
     InfeasibleError,
@@ -114,7 +119,8 @@ def assess(
     "tclose anonymize patients.csv -s schema.toml -o release.csv\n\n"
     "tclose anonymize patients.parquet -s schema.toml -o release.parquet --k 10 --t diagnosis=0.15 --json\n\n"
     "tclose anonymize patients.csv -s schema.toml -o release.csv --method sabre-knn --option search_budget=true\n\n"
-    "tclose anonymize patients.csv -s schema.toml -o release.csv --report report.html --private-report mine.html"
+    "tclose anonymize patients.csv -s schema.toml -o release.csv --report report.html --private-report mine.html\n\n"
+    "tclose anonymize patients/ -s schema.toml -o release/ --engine local"
 )
 @reads_table
 @takes_reading
@@ -173,6 +179,10 @@ def anonymize(
     what_binds: Annotated[
         bool, typer.Option("--what-binds", help="Measure on a sample what loosening or dropping something would gain.")
     ] = False,
+    engine: Engine = None,
+    jobs: Jobs = None,
+    shard_rows: ShardRows = None,
+    master: Master = None,
     show_values: ShowValues = False,
     json: Json = False,
 ) -> None:
@@ -183,6 +193,22 @@ def anonymize(
     from tclose.release.atomic import locked
     from tclose.release.earlier import holds_record
 
+    if engine is not None:
+        from tclose.cli.engines import EngineChoice, anonymize_by_engine
+
+        others: dict[str, Any] = {"time": time, "report": report, "private_report": private_report, "earlier": earlier}
+        others |= {"keep_order": keep_order, "escape_formulas": escape_formulas, "what_binds": what_binds}
+        others |= {"output_table": output_table, "certificate_table": certificate_table, "replace_table": replace_table}
+        choice = EngineChoice(engine, jobs, master, shard_rows)
+        choice.check(others)
+        anonymize_by_engine(
+            choice, data, override(load_schema(schema), k, t or []), output,
+            None if method is None and not option else find_method(method, option or []),
+            seed=seed, record=record, allow_single_class=allow_single_class, show_values=show_values, json=json,
+        )  # fmt: skip
+        return
+    if jobs is not None or shard_rows is not None or master is not None:
+        raise typer.BadParameter("--jobs, --shard-rows and --master are for --engine.")
     algorithm = find_method(method, option or [])
     target = ReleaseTarget.of(output, data, output_table, certificate_table, replace_table)
     targets = target.check([*data.files, schema], record, report, private_report)
@@ -384,7 +410,7 @@ def main() -> None:
         sys.exit(code if isinstance(code, int) else 0)
     except TcloseError as error:
         say(f"Error: {error}")
-        codes = {LockError: 1, InfeasibleError: 4, VerificationError: 5}
+        codes = {LockError: 1, EngineError: 1, InfeasibleError: 4, VerificationError: 5}
         sys.exit(next((code for kind, code in codes.items() if isinstance(error, kind)), 3))
     except OSError as error:
         if isinstance(error, BrokenPipeError):  # the reader of stdout went away

@@ -32,6 +32,19 @@ else:  # what a command is given is made of this, and of the options in table_op
 
 SchemaOption = Annotated[Path, typer.Option("--schema", "-s", help="What each column is, as TOML.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        help="For a folder of Parquet files, of any size: local, through the disk, or spark.", show_default=False
+    ),
+]
+Jobs = Annotated[int | None, typer.Option(min=0, help="Of --engine local: processes at once.", show_default=False)]
+Master = Annotated[
+    str | None, typer.Option(help="Of --engine spark: the cluster. All processors if not said.", show_default=False)
+]
+ShardRows = Annotated[
+    int | None, typer.Option(min=1000, help="Of --engine: rows of a shard at most.", show_default=False)
+]
 ShowValues = Annotated[bool, typer.Option("--show-values", help="Let messages quote values of the table.")]
 
 COMPILING = (

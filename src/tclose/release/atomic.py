@@ -63,7 +63,7 @@ def locked(targets: Sequence[Path], held: TargetLocks | None = None) -> Iterator
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove temporary files of a target whose lock the caller holds: whoever made them is dead.
+    """Remove temporary files and folders of a target whose lock the caller holds: whoever made them is dead.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def remove_leftovers(path: Path) -> None:
     made = re.compile(rf"\.{re.escape(path.name)}\.(?:only|[0-9a-f]{{8,16}})\.tmp(?:{suffixes})?")
     for name in os.listdir(path.absolute().parent):
         if made.fullmatch(name):
-            remove(path.with_name(name))
+            _remove_all(path.with_name(name))
 
 
 def write_whole(path: Path, content: bytes, mode: int = PUBLIC, *, alone: bool = False) -> None:
@@ -206,6 +206,14 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
+def _remove_all(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        remove(path)
+
+
 def open_to_others(path: Path) -> None:
     """Let others read a file as they could one made in the usual way."""
     mask = os.umask(0)
@@ -219,7 +227,7 @@ class _Unfinished:
     Attributes
     ----------
     files
-        Its temporary files.
+        Its temporary files and folders.
     naming
         Held while finished files get their names.
     """
@@ -241,7 +249,7 @@ def abandon() -> None:
     if UNFINISHED.naming.acquire(timeout=PATIENCE):  # for good: no file gets its name from now on
         for file in [*UNFINISHED.files]:
             with contextlib.suppress(OSError):
-                file.unlink()
+                _remove_all(file)
     remove_locks()
 
 

@@ -15,6 +15,7 @@ from tclose.verification.measure_release import Measured, exact_and_float
 from tclose.verification.published_loss import PublishedLoss
 
 VERSION = 2
+FOLDER_CERTIFICATE = "_certificate.json"  # readers of folders of Parquet pass by what begins so
 CLASSES_ALONE = "t and l hold for classes, not for groups that also agree on these columns"
 
 COUNTED = "k, rise and beta in persons, which the release does not show; t and l in rows"
@@ -41,7 +42,9 @@ class Certificate:
 
 
 def certificate_path(path: Path) -> Path:
-    """Where the certificate of a release lies."""
+    """Where the certificate of a release lies: beside a file, in a folder."""
+    if path.is_dir():
+        return path / FOLDER_CERTIFICATE
     return path.with_name(path.name + ".certificate.json")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -14,12 +14,12 @@ from typing import Any
 from tclose.errors import SchemaError, TableError
 from tclose.release.certificate import CLASSES_ALONE, VERSION, Certificate, certificate_path, certify
 from tclose.release.formulas import AS_THEY_ARE, ESCAPED
+from tclose.release.release_folder import release_digest
 from tclose.schema.guarding import read_small
 from tclose.schema.schema import Schema
 from tclose.table.formats.file_formats import format_of
-from tclose.table.source import Source, file_digest
 from tclose.verification.measure_release import Measured, exact_and_float
-from tclose.verification.published_loss import PublishedLoss, published_loss
+from tclose.verification.published_loss import PublishedLoss
 
 DEEPEST = 100  # levels: no certificate comes near
 WRITTEN = re.compile(r"\d{1,400}(/\d{1,400})?", re.ASCII)
@@ -72,18 +72,24 @@ class CertificateCheck:
 
 
 def check_certificate(
-    source: Source, schema: Schema, measured: Measured | None, given: CertificateLike | None, path: Path | None
+    loss_of: Callable[[], PublishedLoss],
+    schema: Schema,
+    measured: Measured | None,
+    given: CertificateLike | None,
+    path: Path | None,
 ) -> CertificateCheck:
     """Compare a certificate with the table it is said to be of.
 
     Parameters
     ----------
-    source, schema, measured
-        The released table, the schema it is verified by, and what it reaches; None if that was not measured.
+    loss_of
+        Measures the loss that the released cells tell, or raises TableError where they tell none.
+    schema, measured
+        The schema the table is verified by, and what it reaches; None if that was not measured.
     given
         The certificate or its path; if None, the one beside the file.
     path
-        The released file, if it is one.
+        The released file or folder, if it is one.
     """
     if given is None:
         if path is None or not os.path.lexists(certificate_path(path)):
@@ -97,7 +103,7 @@ def check_certificate(
     if measured is None:
         return CertificateCheck(False)
     compared = _Compared(fields, schema, measured, path)
-    compared.run(source)
+    compared.run(loss_of)
     problems = [f"{name} {problem}" for problem in compared.problems()]
     return CertificateCheck(not problems, problems, dict(sorted(compared.unchecked.items())))
 
@@ -186,8 +192,8 @@ class _Compared:
             yield f"is not the certificate of this table and schema, or one of them was changed: {listed} differ."
         yield from self.said
 
-    def run(self, source: Source) -> None:
-        expected = self._expected(source)
+    def run(self, loss_of: Callable[[], PublishedLoss]) -> None:
+        expected = self._expected(loss_of)
         self._check_names(expected)
         for name, value in expected.items():
             if name not in self.fields:
@@ -202,10 +208,10 @@ class _Compared:
         for name in self.of_a_history:
             self._check_claim(name, None)
 
-    def _expected(self, source: Source) -> dict[str, Any]:
+    def _expected(self, loss_of: Callable[[], PublishedLoss]) -> dict[str, Any]:
         """The certificate that this table would get; without what its cells do not allow to measure."""
         try:
-            loss = published_loss(source, self.schema)
+            loss = loss_of()
         except TableError as error:
             self.said.append(f"tells a loss that cannot be measured. {error}")
             loss = PublishedLoss({})
@@ -271,7 +277,7 @@ class _Compared:
         for name in OF_A_FILE:
             if name not in self.fields:
                 continue
-            if name == "formulas" and self.path is not None and not format_of(self.path).has_delimiter:
+            if name == "formulas" and self.path is not None and not _is_text(self.path):
                 if self.fields[name] != AS_THEY_ARE:  # elsewhere nothing is escaped
                     self.wrong.append(name)
             elif name in CLAIMED:
@@ -281,8 +287,12 @@ class _Compared:
                     self.wrong.append(name)
             elif self.path is None:
                 self.unchecked[name] = "a table was given, and not its file"
-            elif self.fields[name] != (self.path.name if name == "file" else file_digest(self.path)):
+            elif self.fields[name] != (self.path.name if name == "file" else release_digest(self.path)):
                 self.wrong.append(name)
+
+
+def _is_text(path: Path) -> bool:
+    return not path.is_dir() and format_of(path).has_delimiter
 
 
 def _read_required(given: Any) -> tuple[int, dict[str, Fraction]] | None:

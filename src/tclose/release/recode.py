@@ -75,11 +75,21 @@ def recode(
                 of_classes = [_retyped(column, before, quasi[name].kind, schema, form) for column in of_classes]
             released += [column.gather(partition.labels) for column in of_classes]
         elif role == "sensitive":
-            values = _as_text(columns[name].values, sensitive[name])
-            released.append(_own(_as_left(one_spelling(values), schema)).gather(columns[name].codes))
+            values = released_values(columns[name].values, sensitive[name], schema)
+            released.append(values.gather(columns[name].codes))
         elif role == "keep":
-            released.append(_own(_as_left(one_spelling(source.column(name).gather(table.rows)), schema)))
+            released.append(kept_values(source.column(name).gather(table.rows), schema))
     return pl.DataFrame(released)
+
+
+def released_values(values: pl.Series, sensitive: Sensitive, schema: Schema) -> pl.Series:
+    """What is released for each of the values of a sensitive attribute, which are all that it has."""
+    return _own(_as_left(one_spelling(_as_text(values, sensitive)), schema))
+
+
+def kept_values(column: pl.Series, schema: Schema) -> pl.Series:
+    """What is released for a kept column, all of it."""
+    return _own(_as_left(one_spelling(column), schema))
 
 
 def _is_shown(quasi: Quasi, axes: list[Axis], spans: list[Span], of_classes: list[pl.Series]) -> bool:

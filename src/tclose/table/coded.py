@@ -28,6 +28,8 @@ class CodedColumn:
         The distinct values, sorted, null last.
     codes
         For each row, the place of its value: unsigned integers of the least width.
+    times
+        How many rows of a larger table each row stands for; None where it stands for itself.
 
     Examples
     --------
@@ -38,6 +40,7 @@ class CodedColumn:
 
     values: pl.Series
     codes: Array
+    times: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, column: pl.Series) -> CodedColumn:
@@ -73,9 +76,17 @@ class CodedColumn:
         return self.values.name
 
     @property
+    def n_rows(self) -> int:
+        """The rows of the table that the column stands for."""
+        return len(self.codes) if self.times is None else int(self.times.sum())
+
+    @property
     def counts(self) -> NDArray[np.int64]:
         """The rows of each value."""
         counts = np.zeros(len(self.values), np.int64)
+        if self.times is not None:
+            np.add.at(counts, self.codes, self.times)
+            return counts
         for rows in pieces(len(self)):
             counts += np.bincount(self.codes[rows], minlength=len(counts))
         return counts
@@ -90,10 +101,10 @@ class CodedColumn:
     def with_values(self, values: pl.Series) -> CodedColumn:
         """The same rows with other values in the places of these; those that are alike become one."""
         if values.equals(self.values, check_dtypes=True):
-            return CodedColumn(values, self.codes)
+            return CodedColumn(values, self.codes, self.times)
         joined = CodedColumn.of(values)
         as_before = np.array_equal(joined.codes, np.arange(len(values)))
-        return CodedColumn(joined.values, self.codes if as_before else self.spread(joined.codes))
+        return CodedColumn(joined.values, self.codes if as_before else self.spread(joined.codes), self.times)
 
     def followed_by(self, other: CodedColumn) -> CodedColumn:
         """The rows of this and then those of another, of the same type.

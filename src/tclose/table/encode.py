@@ -176,6 +176,19 @@ def encode_rows(
 ) -> EncodedTable:
     """Encode what `select_rows` chose."""
     reader = Reader.of(source, rows, schema, show_values)
+    axes, places = encode_quasi(reader, columns, schema)
+    sensitive = list(encode_sensitive(reader, columns, schema))
+    sensitive += list(_encode_joints(sensitive, schema))
+    if schema.counts_persons:
+        sensitive += list(_encode_persons(read_persons(source, schema, rows), sensitive, schema))
+    domains, codes = tuple(domain for domain, _ in sensitive), tuple(column for _, column in sensitive)
+    return EncodedTable(tuple(axes), tuple(places), domains, codes, rows)
+
+
+def encode_quasi(
+    reader: Reader, columns: Mapping[str, CodedColumn], schema: Schema
+) -> tuple[list[Axis], list[NDArray[np.int32]]]:
+    """The axes of all quasi-identifiers, and for each axis the place of every row."""
     axes: list[Axis] = []
     places: list[NDArray[np.int32]] = []
     for quasi in schema.quasi:
@@ -185,12 +198,7 @@ def encode_rows(
     if schema.recode == "suppress":  # the loss is the share of hidden cells, each position of digits being one
         whole = sum((axis.column_weight for axis in axes), Fraction(0))
         axes = [replace(axis, share=axis.column_weight / whole) for axis in axes]
-    sensitive = list(encode_sensitive(reader, columns, schema))
-    sensitive += list(_encode_joints(sensitive, schema))
-    if schema.counts_persons:
-        sensitive += list(_encode_persons(read_persons(source, schema, rows), sensitive, schema))
-    domains, codes = tuple(domain for domain, _ in sensitive), tuple(column for _, column in sensitive)
-    return EncodedTable(tuple(axes), tuple(places), domains, codes, rows)
+    return axes, places
 
 
 def encode_sensitive(

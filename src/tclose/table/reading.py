@@ -85,11 +85,14 @@ class Reader:
     def refuse(self, column: CodedColumn, bad: NDArray[np.bool_], what: str, fix: str) -> ValuesError:
         """An error about some values of a column: counts and lines, the values only on request."""
         wrong = column.values.filter(pl.Series(bad))
-        rows = self.rows[column.spread(bad)]
+        is_whole = column.times is None
+        rows = self.rows[column.spread(bad)] if is_whole else np.zeros(0, np.int64)
+        n_rows = len(rows) if is_whole else int(column.counts[bad].sum())
+        where = f" ({self.source.name_rows(rows)})" if is_whole else ""  # a table in pieces has no numbers of rows
         shown = f" Values: {', '.join(map(repr, wrong.head(10).to_list()))}." if self.show_values else ""
         return ValuesError(
-            f"Column '{column.name}': {len(wrong)} distinct value{'s' * (len(wrong) > 1)} in {len(rows)} "
-            f"row{'s' * (len(rows) > 1)} {what} ({self.source.name_rows(rows)}). {fix}{shown}",
+            f"Column '{column.name}': {len(wrong)} distinct value{'s' * (len(wrong) > 1)} in {n_rows} "
+            f"row{'s' * (n_rows > 1)} {what}{where}. {fix}{shown}",
             rows,
             what,
         )

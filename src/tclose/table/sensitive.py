@@ -133,9 +133,9 @@ def _numeric_form(reader: Reader, column: CodedColumn, sensitive: Sensitive) -> 
     if outside.any():
         raise reader.refuse(column, outside, "lie outside the range that the schema declares", "Widen `range`.")
     span = max(int(high) - int(low), 1)
-    if len(column) * span >= 2**62:
+    if column.n_rows * span >= 2**62:
         raise TableError(
-            f"Column '{column.name}': its range in units of its last decimal, times {len(column)} rows, is too large "
+            f"Column '{column.name}': its range in units of its last decimal, times {column.n_rows} rows, is too large "
             "for exact arithmetic. Round it, or use distance ordered, with `bins` or `edges` if you like."
         )
     return Line((distinct - int(low)).astype(np.int64), span)

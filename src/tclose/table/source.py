@@ -308,6 +308,11 @@ class TextReading(NamedTuple):
 def _read_location(location: TableLocation, text: TextReading, made_here: bool) -> Source:
     if location.database is not None:
         return _checked(Source.of(location.hold("frame", partial(_read_database, location))))
+    if location.is_folder:
+        raise TableError(
+            f"'{location.name}' is a folder, and is not a file. Folders of Parquet files are taken by `anonymize` with "
+            "--engine local or spark, and by `verify`."
+        )
     if not location.is_standard_input:
         return _read_file(location, _existing(Path(location.place)), text, made_here)
     path = location.spooled()

@@ -22,8 +22,8 @@ class TableLocation:
     Attributes
     ----------
     place
-        The path of a file, `-` for standard input, or the URL of a database: `sqlite:///people.db`,
-        `postgresql://host/people`. It is shown without what may be a password.
+        The path of a file, or of a folder of Parquet files where these are taken; `-` for standard input; or the URL
+        of a database: `sqlite:///people.db`, `postgresql://host/people`. It is shown without what may be a password.
     format
         Of a file whose suffix does not say it, and of standard input: `csv`, `tsv`, `jsonl`, `json`, `parquet`,
         `arrow`, ...
@@ -66,6 +66,8 @@ class TableLocation:
             self._check(("sheet", "codes", "table", "query"), "standard input")
             if self.format not in PIPED:
                 raise TableError(f"Say what format standard input has: --format {'|'.join(PIPED)}.")
+        elif self.is_folder:
+            self._check(("format", "sheet", "codes", "table", "query"), "a folder")
         else:
             self._check_file()
 
@@ -93,9 +95,19 @@ class TableLocation:
         return self.place == STANDARD_INPUT
 
     @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder of this machine."""
+        if self.is_standard_input or database_of(self.place) is not None:
+            return False
+        try:
+            return Path(self.place).is_dir()
+        except (OSError, ValueError):  # a name that the system does not take
+            return False
+
+    @property
     def database(self) -> str | None:
         """Which kind of database it is in, if it is in one."""
-        if database_of(self.place) is not None or self.is_standard_input:
+        if database_of(self.place) is not None or self.is_standard_input or self.is_folder:
             return database_of(self.place)
         return SQLITE if self._format_or_none() == SQLITE else None
 
@@ -191,7 +203,7 @@ def text_file_of(given: object) -> tuple[Path, FileFormat] | None:
     if not isinstance(given, str | Path | TableLocation):
         return None
     location = TableLocation.of(given)
-    if location.database is not None or not location.file_format.has_delimiter:
+    if location.database is not None or location.is_folder or not location.file_format.has_delimiter:
         return None
     path = location.spooled() if location.is_standard_input else Path(location.place)
     return (path, location.file_format) if path.is_file() else None

@@ -107,7 +107,7 @@ def _period(day: Fraction, quasi: Quasi) -> int:
 def _too_wide_bounds(source: Source, quasi: Quasi, schema: Schema) -> int:
     """How many rows have bounds that are too far apart; one that is missing is where the tail begins."""
     columns = [factored_column(source.column(name)) for name in quasi.released]
-    at, which, counts = count_pairs(*columns)
+    at, which, counts = count_pairs(columns[0], columns[1])
     limits, ends = limits_of(quasi), []
     for column, limit in zip(columns, limits, strict=True):
         form = ReleasedForm.of(column.values, quasi, schema)

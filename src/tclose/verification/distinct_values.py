@@ -47,6 +47,20 @@ class Factored:
         """The number of null cells, then how many rows hold each value."""
         return np.bincount(self.codes + np.int32(1), minlength=len(self.values) + 1)
 
+    def counts_of(self, times: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """The same where each row stands for so many of a larger table, and for itself if None.
+
+        Examples
+        --------
+        >>> factorize(pl.Series(["a", None, "a"])).counts_of(np.array([2, 5, 1])).tolist()
+        [5, 3]
+        """
+        if times is None:
+            return self.counts_with_null
+        total = np.zeros(len(self.values) + 1, np.int64)
+        np.add.at(total, self.codes + 1, times)
+        return total
+
 
 def factorize(column: pl.Series) -> Factored:
     """Find the distinct values of a column of any type; a categorical one is read as its texts.

@@ -111,12 +111,12 @@ def judge(
     The smallest class has 2 rows, and k is 3.
     t of 'ill': the farthest class is at a distance of 1/4 = 0.25 from the table, and t is 1/5 = 0.2.
     """
-    problems = list(_wrong_columns(source, schema))
+    problems = list(wrong_columns(source, schema))
     present = set(source.names)
-    absent = [name for name in _needed(schema) if name not in present]
+    absent = [name for name in needed_columns(schema) if name not in present]
     if absent:
         return Judgement(0, {}, {}, problems)
-    problems += spelling_problems(source, _needed(schema))
+    problems += spelling_problems(source, needed_columns(schema))
     problems += _missing_cells(source, schema)
     problems += limit_problems(source, schema)
     try:
@@ -124,7 +124,7 @@ def judge(
     except TableError as error:
         smallest = group_rows(source, schema.released_quasi).smallest
         return Judgement(smallest, {}, {}, [*problems, str(error)])
-    problems += _broken_promises(found, schema)
+    problems += broken_promises(found, schema)
     units = None
     try:
         units = _units_of(source, schema, original, rows)
@@ -180,13 +180,15 @@ def _few_persons(persons: int | None, found: Measured, schema: Schema) -> Iterat
         yield f"By '{schema.unit}' the rows of some class are those of {_persons(persons)}, and k is {schema.k}."
 
 
-def _needed(schema: Schema) -> tuple[str, ...]:
+def needed_columns(schema: Schema) -> tuple[str, ...]:
+    """The columns that a release must have."""
     return (*schema.released_quasi, *(each.column for each in schema.sensitive), *schema.keep)
 
 
-def _wrong_columns(source: Source, schema: Schema) -> Iterator[str]:
-    needed, present, identifiers = set(_needed(schema)), set(source.names), set(schema.identifiers)
-    for name in _needed(schema):
+def wrong_columns(source: Source, schema: Schema) -> Iterator[str]:
+    """Columns that a release lacks, or must not have."""
+    needed, present, identifiers = set(needed_columns(schema)), set(source.names), set(schema.identifiers)
+    for name in needed_columns(schema):
         if name not in present:
             yield f"Column '{name}' is part of the release and not in the table."
     others = []
@@ -239,7 +241,8 @@ def _unexplained(quasi: Quasi, found: Factored, place: int, empty: list[NDArray[
     return empty[place] & np.bool_(not is_open)
 
 
-def _broken_promises(found: Measured, schema: Schema) -> Iterator[str]:
+def broken_promises(found: Measured, schema: Schema) -> Iterator[str]:
+    """A sentence for each promise that the classes of a release do not keep."""
     if found.rows and found.k < schema.k:
         yield f"The smallest class has {_count(found.k)}, and k is {schema.k}."
     asked = [(each.column, each.t) for each in schema.sensitive] + [(each.name, each.t) for each in schema.joint]
@@ -313,10 +316,17 @@ def _told_by_kept(source: Source, schema: Schema, found: Measured, units: Units 
     if not schema.keep or schema.keep_unchecked or not found.rows:
         return
     groups = group_rows(source, (*schema.released_quasi, *schema.keep))
-    smallest = groups.smallest if units is None else units.fewest(groups)
-    if smallest < min(schema.k, found.k):
-        told = _count(smallest) if units is None else _persons(smallest)
+    if units is None:
+        yield from kept_problem(schema, found, groups.smallest)
+    else:
+        smallest = units.fewest(groups)
+        yield from kept_problem(schema, found, smallest, _persons(smallest))
+
+
+def kept_problem(schema: Schema, found: Measured, smallest: int, told: str | None = None) -> Iterator[str]:
+    """What is wrong if the smallest group by kept columns has so many rows, or what else is `told`."""
+    if not schema.keep_unchecked and found.rows and smallest < min(schema.k, found.k):
         yield (
-            f"{KEPT} and released quasi-identifiers together single out a group of {told}, and k is "
-            f"{schema.k}. Make the columns of `keep` quasi-identifiers, or leave them out."
+            f"{KEPT} and released quasi-identifiers together single out a group of {told or _count(smallest)}, and k "
+            f"is {schema.k}. Make the columns of `keep` quasi-identifiers, or leave them out."
         )

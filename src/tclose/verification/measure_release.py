@@ -22,7 +22,7 @@ from tclose.verification.class_diversity import DiversitySearch, Reached
 from tclose.verification.class_work import ClassWork, closed_form
 from tclose.verification.farthest_class import Farthest, all_distances
 from tclose.verification.ground_definitions import CostTable, Ground, LineGround, MeanOfGrounds, StarGround, TreeGround
-from tclose.verification.released_classes import ClassCounts, Grouping, count_values, group_rows
+from tclose.verification.released_classes import ClassCounts, Grouping, GroupSizes, count_values, group_rows
 from tclose.verification.sensitive_domains import Placed, place_values
 from tclose.verification.transport_work import TransportWork
 
@@ -64,9 +64,10 @@ class Measured:
         return group_rows(self._source, self._names)
 
     @cached_property
-    def kept_groups(self) -> Grouping:
-        """Rows that agree on the columns of the classes and on the kept ones; made when it is first asked for."""
-        return group_rows(self._source, (*self._names, *self._schema.keep))
+    def kept_groups(self) -> GroupSizes:
+        """Rows that agree on the columns of the classes and on the kept ones; found when it is first asked for."""
+        groups = group_rows(self._source, (*self._names, *self._schema.keep))
+        return GroupSizes(len(groups.sizes), groups.smallest, groups.n_alone)
 
     def distances(self, name: str) -> ClassDistances:
         """How far each class is from the table, in a sensitive attribute or a joint; the table is read anew."""
@@ -197,13 +198,22 @@ def _measure_one(
     groups: Grouping, placed: Placed, sensitive: Sensitive, caps: BeliefCaps | None
 ) -> tuple[Fraction, Reached, ReachedRise | None]:
     """Distance, diversity and rises, where these are capped, in one pass over the classes."""
-    farthest = Farthest(work_under(placed))
+    return measure_classes_of(groups, placed.codes, placed.ground, _reference(placed), sensitive, caps)
+
+
+def measure_classes_of(
+    groups: Grouping,
+    codes: NDArray[np.int32],
+    ground: Ground,
+    reference: NDArray[np.int64],
+    sensitive: Sensitive,
+    caps: BeliefCaps | None,
+) -> tuple[Fraction, Reached, ReachedRise | None]:
+    """The same of classes of a table in which values occur as often as the reference says."""
+    farthest = Farthest(work_on(ground, reference))
     diversity = DiversitySearch(sensitive.l or Diversity())
-    rises = None
-    if caps is not None:
-        reference = np.bincount(placed.codes, minlength=placed.ground.size).astype(np.int64)
-        rises = RiseSearch.of(caps, placed.ground, reference)
-    for block in count_values(groups, placed.codes, placed.ground.size):
+    rises = None if caps is None else RiseSearch.of(caps, ground, reference)
+    for block in count_values(groups, codes, ground.size):
         farthest.look(block)
         diversity.look(block)
         if rises is not None:
@@ -212,19 +222,32 @@ def _measure_one(
 
 
 def _farthest(groups: Grouping, placed: Placed) -> Fraction:
-    farthest = Farthest(work_under(placed))
-    for block in count_values(groups, placed.codes, placed.ground.size):
+    return farthest_of(groups, placed.codes, placed.ground, _reference(placed))
+
+
+def farthest_of(groups: Grouping, codes: NDArray[np.int32], ground: Ground, reference: NDArray[np.int64]) -> Fraction:
+    """The distance of the farthest class from a table in which values occur as often as the reference says."""
+    farthest = Farthest(work_on(ground, reference))
+    for block in count_values(groups, codes, ground.size):
         farthest.look(block)
     return farthest.result()
 
 
 def work_under(placed: Placed) -> ClassWork:
     """What measures classes by the distance of an attribute."""
-    reference = np.bincount(placed.codes, minlength=placed.ground.size).astype(np.int64)
-    ground: Ground = placed.ground
+    return work_on(placed.ground, _reference(placed))
+
+
+def work_on(ground: Ground, reference: NDArray[np.int64]) -> ClassWork:
+    """The same for a table in which values occur as often as the reference says."""
+    n_rows = int(reference.sum())
     if isinstance(ground, StarGround | LineGround | TreeGround):
-        return closed_form(ground, reference, len(placed.codes))
-    return TransportWork(ground, reference, len(placed.codes))
+        return closed_form(ground, reference, n_rows)
+    return TransportWork(ground, reference, n_rows)
+
+
+def _reference(placed: Placed) -> NDArray[np.int64]:
+    return np.bincount(placed.codes, minlength=placed.ground.size).astype(np.int64)
 
 
 def join(joint: Joint, placed: dict[str, Placed]) -> Placed:

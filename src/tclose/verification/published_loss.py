@@ -26,6 +26,9 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tclose.errors import TableError
 from tclose.schema.builders import Builder, Dates, Intervals, Prefixes
 from tclose.schema.columns import Quasi
@@ -114,17 +117,25 @@ def published_loss(source: Source, schema: Schema) -> PublishedLoss:
     >>> published_loss(Source.of(table), schema).as_dict()
     {'exact': '3/10', 'value': 0.3, 'columns': {'age': 0.3333333333333333, 'zip': 0.26666666666666666}}
     """
-    weights = {quasi.column: Fraction(quasi.weight) for quasi in schema.quasi if quasi.weight != 1}
-    return PublishedLoss({quasi.column: _of_column(source, quasi, schema) for quasi in schema.quasi}, weights)
+    losses = {quasi.column: loss_of_column(source, quasi, schema) for quasi in schema.quasi}
+    return PublishedLoss(losses, column_weights(schema))
 
 
-def _of_column(source: Source, quasi: Quasi, schema: Schema) -> ColumnLoss | None:
+def column_weights(schema: Schema) -> dict[str, Fraction]:
+    """What quasi-identifiers count in the loss, those that count as one left out."""
+    return {quasi.column: Fraction(quasi.weight) for quasi in schema.quasi if quasi.weight != 1}
+
+
+def loss_of_column(
+    source: Source, quasi: Quasi, schema: Schema, times: NDArray[np.int64] | None = None
+) -> ColumnLoss | None:
+    """The loss of one quasi-identifier, each row of which may stand for several (`times`) of a larger release."""
     if quasi.publish == "mean":
         return None
     if quasi.publish == "bounds":
-        return _of_bounds(source, quasi, schema)
+        return _of_bounds(source, quasi, schema, times)
     found = factored_column(source.column(quasi.column))
-    counts = found.counts_with_null.tolist()
+    counts = found.counts_of(times).tolist()
     names, form = names_of(found.values), ReleasedForm.of(found.values, quasi, schema)
     shares = [NOTHING, *_shares_of(names, quasi, schema, form)]
     tails = [False, *(_is_tail(_span(name, quasi, form)) for name in names)] if quasi.kind in SPANNED else []
@@ -207,10 +218,10 @@ def _as_number(limit: Any) -> Fraction:
     return Fraction(limit.toordinal() - EPOCH) if isinstance(limit, date) else fraction_of(limit)
 
 
-def _of_bounds(source: Source, quasi: Quasi, schema: Schema) -> ColumnLoss:
+def _of_bounds(source: Source, quasi: Quasi, schema: Schema, times: NDArray[np.int64] | None) -> ColumnLoss:
     """By distinct pairs of bounds; a row without either has no value."""
     low, high = (factored_column(source.column(name)) for name in quasi.released)
-    at, which, counted = count_pairs(low, high)
+    at, which, counted = count_pairs(low, high, times)
     counts, missing = counted.tolist(), ((at == -1) & (which == -1)).tolist()
     forms = [ReleasedForm.of(each.values, quasi, schema) for each in (low, high)]
     ends = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -39,6 +40,14 @@ class Grouping:
     def smallest(self) -> int:
         """The rows of the smallest class, which is k; 0 if there is none."""
         return int(self.sizes.min()) if len(self.sizes) else 0
+
+
+class GroupSizes(NamedTuple):
+    """Of groups of rows: how many there are, the rows of the smallest, and how many rows are alone in theirs."""
+
+    n_groups: int
+    smallest: int
+    n_alone: int
 
 
 @dataclass(frozen=True)
@@ -87,17 +96,29 @@ def group_rows(source: Source, names: Iterable[str]) -> Grouping:
 
 
 def refine(keys: NDArray[np.int64], bound: int, source: Source, names: Iterable[str]) -> Grouping:
-    """Divide groups, given by keys from 0 to below a bound, by further columns; the keys are not kept.
+    """Divide groups, given by keys from 0 to below a bound, by further columns; the keys are not kept."""
+    columns = (factored_column(source.column(name)) for name in names)
+    return divide(keys, bound, ((found.codes, len(found.values)) for found in columns))
+
+
+def divide(
+    keys: NDArray[np.int64], bound: int, columns: Iterable[tuple[NDArray[np.int32] | NDArray[np.int64], int]]
+) -> Grouping:
+    """The same by columns that are numbered already, from -1 (none) to below a size each.
 
     Keys are numbers in mixed radix, one digit a column. Before one could pass 2^62 they are numbered anew.
+
+    Examples
+    --------
+    >>> divide(np.zeros(3, np.int64), 1, [(np.array([0, 0, -1]), 1)])
+    Grouping(labels=array([1, 1, 0]), sizes=array([1, 2]))
     """
-    for name in names:
-        found = factored_column(source.column(name))
-        base = len(found.values) + 1
+    for codes, size in columns:
+        base = size + 1
         if bound * base >= 2**62:
             keys, bound = _number_anew(keys, bound)
         keys = keys * base
-        keys += found.codes
+        keys += codes
         keys += 1
         bound *= base
     labels, n_groups = _number_anew(keys, bound)

@@ -38,8 +38,10 @@ class Placed:
     n_missing: int
 
 
-def place_values(column: pl.Series, sensitive: Sensitive, schema: Schema) -> Placed:
-    """Read a sensitive column.
+def place_values(
+    column: pl.Series, sensitive: Sensitive, schema: Schema, times: NDArray[np.int64] | None = None
+) -> Placed:
+    """Read a sensitive column, each row of which may stand for several (`times`) of a larger table.
 
     Raises
     ------
@@ -55,7 +57,7 @@ def place_values(column: pl.Series, sensitive: Sensitive, schema: Schema) -> Pla
     """
     found = factorize(column)
     gone = missing_among(found.values, schema.missing_values, sensitive.is_measured, schema.decimal)
-    counts = found.counts_with_null
+    counts = found.counts_of(times)
     n_missing = int(counts[0] + counts[1:][gone].sum())
     kept = found.values.filter(pl.Series(~gone))
     reading = _Reading(sensitive, kept, counts[1:][~gone], n_missing > 0, schema.decimal, schema.thousands)

@@ -307,8 +307,10 @@ def distinct_pairs(one: Factored, other: Factored) -> tuple[NDArray[np.int64], N
     return at - 1, which - 1
 
 
-def count_pairs(one: Factored, other: Factored) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The same pairs, and in how many rows each stands.
+def count_pairs(
+    one: Factored, other: Factored, times: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The same pairs, and in how many rows each stands; each row may stand for several (`times`).
 
     Examples
     --------
@@ -318,7 +320,11 @@ def count_pairs(one: Factored, other: Factored) -> tuple[NDArray[np.int64], NDAr
     at, which = distinct_pairs(one, other)
     known = (at + 1) * (len(other.values) + 1) + which + 1
     places = np.searchsorted(known, _pair_keys(one, other))  # they ascend
-    return at, which, np.bincount(places, minlength=len(known)).astype(np.int64)
+    if times is None:
+        return at, which, np.bincount(places, minlength=len(known)).astype(np.int64)
+    counts = np.zeros(len(known), np.int64)
+    np.add.at(counts, places, times)
+    return at, which, counts
 
 
 def rows_of_pairs(one: Factored, other: Factored, at: NDArray[np.int64], which: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -118,6 +118,16 @@ class Tight:
         return Partition(labels, facts={"stopped_early": True} if stopped else {})
 
 
+def best_slack(sample: EncodedTable, requirement: Requirement, rng: np.random.Generator) -> float:
+    """The slack with which splitting a sample loses least: how late what t allows is best spent.
+
+    A class of N of n rows may then use t (1 - slack log(N / 2k) / log(n / 2k)).
+    """
+    run = _TightRun(sample, decidable(requirement), EFFORTS["fast"], Control())
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return run.find_slacks(run.softened, rng, pool)[0]
+
+
 @dataclass(eq=False)
 class _TightRun:
     """What all steps share."""
@@ -138,7 +148,7 @@ class _TightRun:
     def split(self, rng: np.random.Generator, pool: ThreadPoolExecutor) -> Labels:
         """Split the whole, with each slack, into ever smaller pieces, and every piece by itself."""
         softened, n = self.softened, len(self.table)
-        slacks = self._find_slacks(softened, rng, pool)
+        slacks = self.find_slacks(softened, rng, pool)
         smallest = int(np.clip(n // 8, SMALLEST, LARGEST))
         tried = [np.zeros(n, np.int64) for _ in slacks]
         for size in (*_stages(n, smallest), 0):
@@ -159,7 +169,7 @@ class _TightRun:
             ]
         return min(tried, key=self.table.loss)
 
-    def _find_slacks(self, softened: Softened, rng: np.random.Generator, pool: ThreadPoolExecutor) -> list[float]:
+    def find_slacks(self, softened: Softened, rng: np.random.Generator, pool: ThreadPoolExecutor) -> list[float]:
         """The slacks that lose least on a sample, best first; one alone where there is no time to try them all."""
         if not len(softened.soft.edges) and not len(softened.soft.caps) and (softened.soft.diverse[:, 1] < 0).all():
             return [0.0]

@@ -133,7 +133,7 @@ def _risks(page: Page, schema: Schema, measured: Measured) -> None:
     ]
     if schema.keep:
         groups = measured.kept_groups
-        largest, average = 1 / max(groups.smallest, 1), len(groups.sizes) / max(measured.rows, 1)
+        largest, average = 1 / max(groups.smallest, 1), groups.n_groups / max(measured.rows, 1)
         told.append(
             f"Whoever knows the kept columns too finds it with a chance of {share_words(largest)} at most, and of "
             f"{share_words(average)} on average: the smallest group has {rows_of(groups.smallest)}."

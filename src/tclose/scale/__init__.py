@@ -1,0 +1,1 @@
+"""One plan, many shards: tables beyond one machine's memory, through its disk or on a cluster."""

@@ -1,0 +1,334 @@
+"""The local engine: a folder of Parquet files to a verified folder, through the disk, on all processors.
+
+1. read: each piece of the table is coded by its own values and left on disk; the distinct values are gathered.
+2. plan: axes, domains and reference of the whole table; a tree of cuts, learnt on a sample.
+3. route: each piece is sent through the tree, and all rows are counted: shards that do not hold are joined.
+4. partition: each shard is released, measured against the whole table.
+5. write: the rows of all shards, in the order of a keyed hash, go to files of a hidden folder.
+6. verify: the files are read again, and judged.
+7. The certificate is written beside them, and the folder gets its name.
+
+Memory grows with the rows of a piece and of a shard, times the processes, and with the distinct values of columns.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import time as clock
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tclose.algorithms import Algorithm, parameters_of
+from tclose.algorithms.capable import check_capable
+from tclose.errors import TableError
+from tclose.release.atomic import locked
+from tclose.release.certificate import Certificate
+from tclose.release.record import Record
+from tclose.release.release_folder import check_folder, digest_of_digests, folder_files, staged
+from tclose.scale import local_jobs
+from tclose.scale.checked_release import (
+    FolderRelease,
+    certify_folder,
+    check_release_in_parts,
+    commit_with_record,
+    write_certificate,
+)
+from tclose.scale.coded_pieces import GatheredValues
+from tclose.scale.local_jobs import COUNTS, SHARDS, TREE, WHOLE, ShardOutcome, TablePiece, WorkFolder, WrittenFile
+from tclose.scale.shard_choice import CellCounts, ChosenShards, choose_shards
+from tclose.scale.shard_job import OrderKey
+from tclose.scale.shard_plan import SHARD_ROWS, check_scalable, learn_tree, method_at_scale, row_key, sample_share
+from tclose.scale.shard_tree import ShardTree
+from tclose.scale.whole_table import Counted, WholeTable, add_counted
+from tclose.scale.worker_pool import WorkerPool
+from tclose.schema.guarding import guarded
+from tclose.schema.schema import Schema, SchemaLike
+from tclose.table.column_digests import column_digests
+from tclose.table.row_selection import check_columns
+from tclose.table.source import file_digest
+from tclose.verification.class_buckets import BucketMeasure, judge_parts, merge_measures
+from tclose.verification.judge_folder import BUCKET_ROWS, is_measurable
+from tclose.verification.judge_release import Judgement
+from tclose.verification.release_parts import ReleaseCounts
+
+LOG = logging.getLogger(__name__)
+Listener = Callable[[str, float | None, float | None], None]
+PIECE_ROWS = 1_000_000  # of the table that are read at a time
+FILE_ROWS = 1_000_000  # of a written file, about
+
+
+@dataclass(frozen=True)
+class LocalOptions:
+    """How much is done at a time; the released rows depend on `shard_rows` alone.
+
+    Attributes
+    ----------
+    jobs
+        Processes; as many as processors if None. With 0 all is done in this process.
+    shard_rows, piece_rows, file_rows
+        Rows of a shard at most, of a piece that is read, and of a file that is written, about.
+    """
+
+    jobs: int | None = None
+    shard_rows: int = SHARD_ROWS
+    piece_rows: int = PIECE_ROWS
+    file_rows: int = FILE_ROWS
+
+
+def anonymize_folder(
+    data: Path | str,
+    schema: SchemaLike,
+    output: Path | str,
+    *,
+    method: str | Algorithm | None = None,
+    seed: int | None = None,
+    allow_single_class: bool = False,
+    show_values: bool = False,
+    progress: Listener | None = None,
+    options: LocalOptions | None = None,
+    record: Path | str | None = None,
+) -> FolderRelease:
+    """Release a table of any size that lies in Parquet files, through the disk of this machine.
+
+    Parameters
+    ----------
+    data
+        A folder of Parquet files, or one such file.
+    schema
+        What each column is and what is promised.
+    output
+        The folder to make. It is there with all its files, verified and with its certificate, or not at all.
+    method
+        What divides a shard; `tight` with effort `fast` if None.
+    seed
+        For the plan and the method; the operating system's entropy if None.
+    allow_single_class, show_values, progress
+        As for `tclose.anonymize`.
+    options
+        How much is done at a time.
+    record
+        Where to write the record, if anywhere.
+
+    Raises
+    ------
+    SchemaError, TableError, InfeasibleError, VerificationError
+        Nothing weaker than what is promised is ever written.
+    """
+    folder, data, options = Path(output), Path(data), options or LocalOptions()
+    check_folder(folder, [data])
+    algorithm = method_at_scale(method)
+    files = folder_files(data) if data.is_dir() else [data]
+    names = _names_of(files)
+    settled = Schema.of(schema).resolve(names)
+    check_scalable(settled)
+    check_capable(algorithm, settled)
+    check_columns(names, settled)
+    targets = [folder] if record is None else [folder, Path(record)]
+    with locked(targets), staged(folder) as staging:
+        (staging / "work").mkdir(mode=0o700)
+        (staging / "release").mkdir(mode=0o700)
+        drawn = secrets.randbits(63) if seed is None else seed
+        with WorkerPool(os.cpu_count() or 1 if options.jobs is None else options.jobs) as pool:
+            run = LocalRun(
+                WorkFolder(staging / "work"), staging / "release", pool, settled, algorithm, drawn, options,
+                progress or (lambda stage, loss, done: None),
+            )  # fmt: skip
+            made = run.release(files, names, folder.name, allow_single_class, show_values)
+        commit_with_record(staging / "release", folder, made.record, record)
+    return made
+
+
+def _names_of(files: Sequence[Path]) -> tuple[str, ...]:
+    """The columns of a table in files, which all have them."""
+    first: tuple[str, ...] | None = None
+    for file in files:
+        if not file.is_file() or file.suffix.lower() != ".parquet":
+            raise TableError(f"'{file.name}' is no Parquet file (.parquet), and an engine reads nothing else.")
+        problem = f"'{file.name}' is not a readable Parquet file"
+        names = guarded(problem, lambda file=file: tuple(pl.read_parquet_schema(file)), silent=True)  # type: ignore[misc]
+        first = names if first is None else first
+        if {*names} != {*first}:
+            raise TableError(f"'{file.name}' has other columns than '{files[0].name}'. Write all files alike.")
+    assert first is not None
+    return first
+
+
+@dataclass(eq=False)
+class LocalRun:
+    """One run of the local engine, stage by stage."""
+
+    work: WorkFolder
+    folder: Path
+    pool: WorkerPool
+    schema: Schema
+    algorithm: Algorithm
+    seed: int
+    options: LocalOptions
+    tell: Listener
+    seconds: dict[str, float] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def release(
+        self, files: Sequence[Path], names: tuple[str, ...], name: str, allow_single_class: bool, show_values: bool
+    ) -> FolderRelease:
+        """All stages but the last: afterwards the folder is complete, verified and without its name."""
+        parameters = parameters_of(self.algorithm)
+        with self.stage("read"):
+            pieces, gathered, digest = self.read(files, names)
+        with self.stage("plan"):
+            whole, sample = self.encode(gathered, names, len(pieces), show_values)
+            tree = self.plan(whole, sample)
+        with self.stage("route"):
+            shards = self.route(whole, tree, len(pieces))
+        key = OrderKey(secrets.randbits(64), (secrets.randbits(64), secrets.randbits(64)))
+        n_files = whole.n_rows // self.options.file_rows + 1
+        with self.stage("partition"):
+            outcomes = self.partition(shards, len(pieces), key, n_files)
+        with self.stage("write"):
+            written = self.write(shards.n_shards, n_files)
+        with self.stage("verify"):
+            found, counts, read_back = self.verify(written, key, whole.n_rows)
+        loss = sum(each.loss for each in outcomes) / whole.n_rows
+        released = sum(each.check for each in outcomes) % 2**64, sum(each.n_rows for each in outcomes)
+        read = sum(each.check for each in read_back) % 2**64, counts.n_rows
+        check_release_in_parts(found, counts, released, read, loss, allow_single_class)
+        digests = digest_of_digests(each.digest for each in read_back)
+        fields = certify_folder(found, counts, self.algorithm.name, parameters, name, digests)
+        write_certificate(self.folder, fields)
+        record = Record(
+            self.seed, digest, gathered.n_read, gathered.n_dropped, self.algorithm.name, self.seconds, loss=loss,
+            input_columns=column_digests({each: gathered.columns[each] for each in self._measured}), notes=self.notes,
+        )  # fmt: skip
+        return FolderRelease(Certificate(fields), record)
+
+    @property
+    def _measured(self) -> list[str]:
+        return [*(each.column for each in self.schema.quasi), *(each.column for each in self.schema.sensitive)]
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time a stage."""
+        self.tell(name, None, None)
+        self._stage, started = name, clock.perf_counter()
+        yield
+        self.seconds[name] = clock.perf_counter() - started
+        LOG.info("%s: %.3f s", name, self.seconds[name])
+
+    def done(self, share: float) -> None:
+        """Tell how far a stage is."""
+        self.tell(self._stage, None, share)
+
+    def each(self, work: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+        """What comes of jobs, in their order."""
+        for number, result in enumerate(self.pool.each(work, jobs)):
+            self.done((number + 1) / len(jobs))
+            yield result
+
+    def read(self, files: Sequence[Path], names: tuple[str, ...]) -> tuple[list[TablePiece], GatheredValues, str]:
+        """Code all pieces by themselves; what they have together, and the digest of the files."""
+        pieces = [*self._pieces(files)]
+        key = row_key(self.seed)
+        gathered = GatheredValues(self.schema)
+        jobs = [(self.work, piece, names, self.schema, key) for piece in pieces]
+        for summary in self.each(local_jobs.code_one, jobs):
+            gathered.add(summary)
+        gathered.check()
+        digest = digest_of_digests(self.each(file_digest, [(file,) for file in files]))
+        return pieces, gathered, digest
+
+    def _pieces(self, files: Sequence[Path]) -> Iterator[TablePiece]:
+        number = 0
+        for file in files:
+            problem = f"'{file.name}' is not a readable Parquet file"
+            count = guarded(problem, lambda file=file: pl.scan_parquet(file).select(pl.len()).collect().item())  # type: ignore[misc]
+            for offset in range(0, int(count), self.options.piece_rows):
+                yield TablePiece(number, file, offset, min(self.options.piece_rows, int(count) - offset))
+                number += 1
+
+    def encode(
+        self, gathered: GatheredValues, names: tuple[str, ...], n_pieces: int, show_values: bool
+    ) -> tuple[WholeTable, pl.DataFrame]:
+        """The whole table, and a sample of its rows."""
+        whole = WholeTable.of(gathered, names, show_values)
+        whole.requirement.check_counts(whole.n_rows, whole.references) if not self.schema.joint else None
+        self.work.keep(WHOLE, whole)
+        share = sample_share(whole.n_rows, self.options.shard_rows)
+        joints: list[Counted] | None = None
+        samples: list[pl.DataFrame] = []
+        for counted, sample in self.each(local_jobs.recode_one, [(self.work, n, share) for n in range(n_pieces)]):
+            joints = counted if joints is None else [add_counted(*both) for both in zip(joints, counted, strict=True)]
+            samples.append(sample)
+        for number in range(n_pieces):
+            self.work.remove(f"coded-{number}")
+            self.work.remove(f"values-{number}")
+        if self.schema.joint:
+            whole = whole.with_joints(joints or [])
+            self.work.keep(WHOLE, whole)
+        whole.requirement.check_counts(whole.n_rows, whole.references)
+        return whole, pl.concat(samples)
+
+    def plan(self, whole: WholeTable, sample: pl.DataFrame) -> ShardTree:
+        """The tree of cuts."""
+        tree = learn_tree(whole, sample, self.seed, self.options.shard_rows)
+        self.notes["blends"] = [cut.blend for cut in tree.root.cuts()]
+        self.work.keep(TREE, tree)
+        return tree
+
+    def route(self, whole: WholeTable, tree: ShardTree, n_pieces: int) -> ChosenShards:
+        """Send all rows through the tree, and choose shards that hold by their counts."""
+        counts: CellCounts | None = None
+        for found in self.each(local_jobs.route_one, [(self.work, number) for number in range(n_pieces)]):
+            counts = found if counts is None else counts.plus(found)
+        assert counts is not None
+        for number in range(n_pieces):
+            self.work.remove(f"rows-{number}")
+        shards = choose_shards(whole, tree, counts, self.options.shard_rows)
+        np.save(self.work.path / SHARDS, shards.of_cell)
+        self.notes |= {"shards": shards.n_shards, "largest_shard": int(shards.sizes.max()), "undone": shards.n_undone}
+        return shards
+
+    def partition(self, shards: ChosenShards, n_pieces: int, key: OrderKey, n_files: int) -> list[ShardOutcome]:
+        """Release all shards, the largest first."""
+        order = np.argsort(-shards.sizes, kind="stable").tolist()
+        jobs = [(self.work, shard, n_pieces, self.algorithm, self.seed, key, n_files) for shard in order]
+        outcomes = [*self.each(local_jobs.release_one, jobs)]
+        for number in range(n_pieces):
+            self.work.remove(f"cells-{number}")
+        return outcomes
+
+    def write(self, n_shards: int, n_files: int) -> list[Path]:
+        """Write all files; those with rows."""
+        jobs = [(self.work, number, n_shards, self.folder) for number in range(n_files)]
+        rows = [*self.each(local_jobs.write_one, jobs)]
+        for shard in range(n_shards):
+            self.work.remove(f"shard-{shard}")
+        return [self.folder / local_jobs.file_name(number) for number, count in enumerate(rows) if count]
+
+    def verify(
+        self, files: Sequence[Path], key: OrderKey, n_rows: int
+    ) -> tuple[Judgement, ReleaseCounts, list[WrittenFile]]:
+        """Read all files again, and judge them."""
+        n_buckets = n_rows // BUCKET_ROWS + 1
+        jobs = [(self.work, file, number, n_buckets, key, self.schema) for number, file in enumerate(files)]
+        found: list[WrittenFile] = [*self.each(local_jobs.count_one, jobs)]
+        whole = ReleaseCounts.of((each.counts for each in found), self.schema)
+        if not is_measurable(whole):
+            return judge_parts(whole, BucketMeasure()), whole, found
+        self.work.keep(COUNTS, whole)
+        for _ in self.each(local_jobs.renumber_one, [(self.work, number) for number in range(len(files))]):
+            pass
+        measured = self.each(local_jobs.measure_one, [(self.work, len(files), bucket) for bucket in range(n_buckets)])
+        return judge_parts(whole, merge_measures(measured)), whole, found
+
+
+def local_options(**given: int | None) -> LocalOptions:
+    """The usual options but for those that are given."""
+    return replace(LocalOptions(), **{name: value for name, value in given.items() if value is not None})

@@ -1,0 +1,92 @@
+"""What both engines decide on the driver: the method, the sample, and the tree that is learnt on it."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+
+import numpy as np
+import polars as pl
+
+from tclose.algorithms import Algorithm, find
+from tclose.algorithms.tight.tight import best_slack
+from tclose.errors import SchemaError
+from tclose.scale.coded_pieces import ROW
+from tclose.scale.row_keys import run_key
+from tclose.scale.shard_tree import ShardTree
+from tclose.scale.tree_learning import TreeLearner
+from tclose.scale.whole_table import WholeTable
+from tclose.schema.columns import Quasi
+from tclose.schema.schema import Schema
+
+SHARD_ROWS = 500_000  # of a shard at most
+SAMPLE_ROWS, SAMPLE_OF_SHARD = 200_000, 2_000  # rows a plan is learnt on: at least, and for each shard
+ROW_PURPOSE, PLAN_PURPOSE = 0, 1
+# Keys that shards keep. One that is added to schemas later is refused until it is kept here, too.
+KEPT = (
+    *("k", "quasi", "sensitive", "joint", "recode", "missing", "missing_values", "identifiers", "keep"),
+    *("keep_unchecked", "roles", "delimiter", "encoding", "decimal", "thousands", "header"),
+)
+KEPT_OF_QUASI = (
+    *("column", "kind", "hierarchy", "step", "bottom", "top", "range", "publish", "format", "grouped", "weight"),
+)
+
+
+def method_at_scale(method: str | Algorithm | None) -> Algorithm:
+    """What divides a shard: `tight` with effort `fast` if nothing is named."""
+    return find("tight", {"effort": "fast"}) if method is None else find(method)
+
+
+def check_scalable(schema: Schema) -> None:
+    """Refuse what is not promised of shards.
+
+    Raises
+    ------
+    SchemaError
+        The schema counts persons, or has a key that shards do not keep.
+    """
+    if schema.unit is not None:
+        raise SchemaError(
+            f"unit = '{schema.unit}': a table in shards is released by rows, and whose they are is not counted across "
+            "shards. Keep one row of each person, take `unit` out and name the column in `identifiers`; or release the "
+            "table without --engine."
+        )
+    for key in _set(schema, KEPT):
+        raise SchemaError(f"'{key}' is not kept by a table in shards. Take it out, or release it without --engine.")
+            f"'{key}' is not kept by a table in shards. Take it out, or release the table without --engine."
+        )
+    for quasi in schema.quasi:
+        for key in _set(quasi, KEPT_OF_QUASI):
+            raise SchemaError(
+                f"[quasi.{quasi.column}]: '{key}' is not kept by a table in shards. Take it out, or release the table "
+                "without --engine."
+            )
+
+
+def _set(given: Schema | Quasi, kept: tuple[str, ...]) -> list[str]:
+    """Keys that are set and not kept here."""
+    others = [field for field in fields(given) if field.name not in kept and field.default is not MISSING]
+    return [field.name for field in others if getattr(given, field.name) != field.default]
+
+
+def row_key(seed: int) -> int:
+    """What the rows of a run are hashed with."""
+    return run_key(seed, ROW_PURPOSE)
+
+
+def sample_share(n_rows: int, shard_rows: int) -> float:
+    """The share of rows that a plan is learnt on.
+
+    Examples
+    --------
+    >>> sample_share(1_000, 500), sample_share(100_000_000, 500_000)
+    (1.0, 0.00402)
+    """
+    return min(max(SAMPLE_ROWS, SAMPLE_OF_SHARD * (n_rows // shard_rows + 1)) / n_rows, 1.0)
+
+
+def learn_tree(whole: WholeTable, sample: pl.DataFrame, seed: int, shard_rows: int) -> ShardTree:
+    """The tree of a run, from coded rows that were drawn by their hashes."""
+    sample = sample.sort(sample.columns[::-1])  # in no order of pieces
+    table, rng = whole.encode(sample), np.random.default_rng([seed, PLAN_PURPOSE])
+    slack = best_slack(table, whole.requirement, rng) if whole.n_rows > shard_rows else 0.0
+    return TreeLearner(whole.requirement, whole.n_rows, shard_rows, rng, slack).learn(table, sample[ROW].to_numpy())

@@ -1,0 +1,261 @@
+"""What the executors of Spark do: functions from Arrow rows to Arrow rows, and small findings for the driver.
+
+A finding, or an error of ours, goes to the driver as data: what Spark makes of an exception quotes a traceback, and may
+quote a cell. All is made of the rows, the plan and the seed; a task that is run again gives the same rows.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tclose.algorithms import Algorithm
+from tclose.scale.coded_pieces import ROW, GatheredValues, PieceSummary, code_piece, tables_among
+from tclose.scale.local_jobs import SAMPLE_SALT, checksum, file_numbers
+from tclose.scale.row_keys import as_shares, mixed
+from tclose.scale.shard_choice import CellCounts, ChosenShards
+from tclose.scale.shard_job import OrderKey, release_shard
+from tclose.scale.shard_tree import ShardTree
+from tclose.scale.whole_table import Counted, WholeTable, add_counted
+from tclose.scale.worker_process import told
+from tclose.schema.schema import Schema
+from tclose.verification.class_buckets import buckets_of, measure_bucket
+from tclose.verification.release_parts import PartCounts, ReleaseCounts, read_part, table_among
+
+Batches = Iterable[pa.RecordBatch]
+PIECE_ROWS = 200_000  # that are looked at together, whatever the batches that Spark sends
+FINDING = "finding binary"  # the schema of what goes to the driver, as Spark writes it
+SHARD, BUCKET = "shard", "bucket"
+FILE, ORDER, LOSS, FAILURE = "tclose_file", "tclose_order", "tclose_loss", "tclose_failure"
+
+
+def pieces(batches: Batches) -> Iterator[pl.DataFrame]:
+    """The rows of a partition, many at a time."""
+    waiting: list[pa.RecordBatch] = []
+    n_rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        n_rows += batch.num_rows
+        if n_rows >= PIECE_ROWS:
+            yield as_frame(pa.Table.from_batches(waiting))
+            waiting, n_rows = [], 0
+    if n_rows:
+        yield as_frame(pa.Table.from_batches(waiting))
+
+
+def as_frame(table: pa.Table) -> pl.DataFrame:
+    """Arrow rows as a polars frame."""
+    return pl.DataFrame(pl.from_arrow(table))
+
+
+def findings(work: Callable[[Batches], Any]) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """Let work on a partition send what it finds, or its error, to the driver."""
+
+    def task(batches: Batches) -> Iterator[pa.RecordBatch]:
+        try:
+            outcome: tuple[bool, Any] = True, work(batches)
+        except Exception as error:
+            outcome = False, told(error)
+        yield pa.RecordBatch.from_pydict({"finding": pa.array([pickle.dumps(outcome)], pa.binary())})
+
+    return task
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Gathers the distinct values of the columns of a partition, and their counts."""
+
+    schema: Schema
+    key: int
+
+    def __call__(self, batches: Batches) -> PieceSummary:
+        """What the partition adds to what is known of the whole table."""
+        gathered = GatheredValues(self.schema)
+        for frame in pieces(batches):
+            gathered.add(code_piece(frame, self.schema, self.key)[1])
+        values = {name: column.values for name, column in gathered.columns.items()}
+        counts = {name: column.counts for name, column in gathered.columns.items()}
+        return PieceSummary(gathered.n_read, gathered.n_dropped, values, counts, gathered.n_missing)
+
+
+@dataclass(frozen=True)
+class Coder:
+    """Codes rows by the values of the whole table."""
+
+    whole: WholeTable
+    key: int
+
+    def coded(self, batches: Batches) -> Iterator[pl.DataFrame]:
+        """The rows of a partition, some at a time."""
+        for frame in pieces(batches):
+            rows, summary = code_piece(frame, self.whole.schema, self.key)
+            yield self.whole.recoded(rows, tables_among(summary.values, self.whole.values))
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Counts the joints of a partition, and takes the rows that fall into the sample."""
+
+    coder: Coder
+    share: float
+
+    def __call__(self, batches: Batches) -> tuple[list[Counted] | None, list[pl.DataFrame]]:
+        """The joints, and the sample, of a partition."""
+        joints: list[Counted] | None = None
+        chosen: list[pl.DataFrame] = []
+        for rows in self.coder.coded(batches):
+            counted = self.coder.whole.count_joints(rows)
+            joints = counted if joints is None else [add_counted(*both) for both in zip(joints, counted, strict=True)]
+            drawn = as_shares(mixed(rows[ROW].to_numpy(), SAMPLE_SALT)) < self.share
+            chosen.append(rows.filter(pl.Series(drawn)))
+        return joints, chosen
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Sends the rows of a partition through the tree, and counts them."""
+
+    coder: Coder
+    tree: ShardTree
+
+    def __call__(self, batches: Batches) -> CellCounts | None:
+        """The counts of a partition; None if it has no rows."""
+        total: CellCounts | None = None
+        for rows in self.coder.coded(batches):
+            table = self.coder.whole.encode(rows)
+            counts = CellCounts.of(self.tree.cells(table, rows[ROW].to_numpy()), table, self.tree.n_cells)
+            total = counts if total is None else total.plus(counts)
+        return total
+
+
+@dataclass(frozen=True)
+class Routing:
+    """Gives every row, coded, the number of its shard."""
+
+    coder: Coder
+    tree: ShardTree
+    shards: ChosenShards
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """The coded rows of a partition."""
+        for rows in self.coder.coded(batches):
+            cells = self.tree.cells(self.coder.whole.encode(rows), rows[ROW].to_numpy())
+            columns = {name: rows[name].to_numpy().astype(np.int64) for name in rows.columns if name != ROW}
+            columns[ROW] = rows[ROW].to_numpy().view(np.int64)  # Spark has no numbers without a sign
+            columns[SHARD] = self.shards.of_cell[cells]
+            yield from batches_of({name: pa.array(column) for name, column in columns.items()})
+
+
+def batches_of(columns: dict[str, pa.Array]) -> Iterator[pa.RecordBatch]:
+    """Columns as batches of a size that Spark likes."""
+    yield from pa.table(columns).to_batches(max_chunksize=PIECE_ROWS)
+
+
+@dataclass(frozen=True)
+class Releasing:
+    """Releases a shard.
+
+    Attributes
+    ----------
+    target
+        The Arrow schema of what is released, as Spark has it.
+    """
+
+    whole: WholeTable
+    algorithm: Algorithm
+    seed: int
+    key: OrderKey
+    n_files: int
+    target: pa.Schema
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """The released rows of a shard, with where they go and what they lose; or what went wrong."""
+        try:
+            return self._released(table)
+        except Exception as error:
+            failure = pa.array([pickle.dumps(told(error))], pa.binary())
+            none = {name: pa.nulls(1, self.target.field(name).type) for name in self.target.names if name != FAILURE}
+            return pa.table({**none, FAILURE: failure}).select(self.target.names)
+
+    def _released(self, table: pa.Table) -> pa.Table:
+        coded = as_frame(table)
+        columns = {name: coded[name].to_numpy() for name in coded.columns if name not in (ROW, SHARD)}
+        rows = pl.DataFrame({**columns, ROW: coded[ROW].to_numpy().view(np.uint64)})
+        made = release_shard(self.whole, rows, self.algorithm, self.seed, self.key)
+        more = {
+            FILE: pa.array(file_numbers(made.order, self.n_files).astype(np.int32)),
+            ORDER: pa.array(made.order.view(np.int64)),
+            LOSS: pa.array(np.full(len(rows), made.loss / len(rows))),
+            FAILURE: pa.nulls(len(rows), pa.binary()),
+        }
+        shown = {name: made.frame[name].to_arrow() for name in made.frame.columns}
+        return pa.table({name: (shown | more)[name] for name in self.target.names}).cast(self.target)
+
+
+@dataclass(frozen=True)
+class CountingRelease:
+    """Counts the released rows of a partition for the verifier, and sums them up."""
+
+    schema: Schema
+    key: OrderKey
+
+    def __call__(self, batches: Batches) -> tuple[list[PartCounts], int]:
+        """What was counted of each piece, and the sum over the rows."""
+        counts, check = [], 0
+        for frame in pieces(batches):
+            counts.append(read_part(frame, self.schema)[1])
+            check += checksum(frame, self.key)
+        return counts, check % 2**64
+
+
+@dataclass(frozen=True)
+class Summing:
+    """Sums up the released rows of a partition."""
+
+    key: OrderKey
+
+    def __call__(self, batches: Batches) -> int:
+        """The sum, the same in any order of rows."""
+        return sum(checksum(frame, self.key) for frame in pieces(batches)) % 2**64
+
+
+@dataclass(frozen=True)
+class Bucketing:
+    """Numbers the cells of released rows by the values of the release, and gives every row its bucket."""
+
+    whole: ReleaseCounts
+    n_buckets: int
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """The numbered rows of a partition."""
+        for frame in pieces(batches):
+            found, _ = read_part(frame, self.whole.schema)
+            columns: dict[str, NDArray[Any]] = {}
+            for place, (name, column) in enumerate(self.whole.columns.items()):
+                columns[str(place)] = table_among(found[name].values, column.values)[found[name].codes]
+            columns[BUCKET] = buckets_of(found, self.whole.schema.released_quasi, self.n_buckets)
+            yield from batches_of({name: pa.array(column) for name, column in columns.items()})
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """Measures the classes of a bucket."""
+
+    whole: ReleaseCounts
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """What the bucket reaches."""
+        try:
+            rows = as_frame(table)
+            numbered = {name: rows[str(place)].to_numpy() for place, name in enumerate(self.whole.columns)}
+            outcome: tuple[bool, Any] = True, measure_bucket(self.whole, numbered)
+        except Exception as error:
+            outcome = False, told(error)
+        return pa.table({"finding": pa.array([pickle.dumps(outcome)], pa.binary())})

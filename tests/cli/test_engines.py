@@ -1,0 +1,84 @@
+"""`tclose anonymize --engine` and `tclose verify` on folders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tclose.schema.schema import Schema
+from tests.scale.folders import put, released
+from tests.scale.test_local_engine import LOOSE, people
+
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> pl.DataFrame:
+    frame = people(2000)
+    put(tmp_path / "in", frame)
+    Schema.from_dict(LOOSE).save(tmp_path / "schema.toml")
+    return frame
+
+
+def test_a_folder_is_released_by_the_command(run: Run, table: pl.DataFrame, tmp_path: Path) -> None:
+    options = ("--engine", "local", "--jobs", 0, "--shard-rows", 1000, "--method", "mondrian", "--seed", 1)
+    assert run("anonymize", "in", "-s", "schema.toml", "-o", "out", "--record", "record.json", *options)[0] == 0
+    assert len(released(tmp_path / "out")) == len(table)
+    assert json.loads((tmp_path / "record.json").read_text())["shards"] >= 2
+    code, told = run("anonymize", "in", "-s", "schema.toml", "-o", "out", *options)
+    assert code == 2
+    assert "is there already" in told
+
+
+@pytest.mark.slow
+def test_a_folder_is_verified_by_the_command(run: Run, table: pl.DataFrame, tmp_path: Path) -> None:
+    options = ("--engine", "local", "--jobs", 0, "--shard-rows", 1000, "--method", "mondrian")
+    assert run("anonymize", "in", "-s", "schema.toml", "-o", "out", *options)[0] == 0
+    assert run("verify", "out", "-s", "schema.toml")[0] == 0
+    file = next((tmp_path / "out").glob("*.parquet"))
+    pl.read_parquet(file).head(-1).write_parquet(file)
+    code, told = run("verify", "out", "-s", "schema.toml")
+    assert code == 5
+    assert "does not keep its promise" in told
+    code, told = run("verify", "out", "-s", "schema.toml", "--original", "in/0.parquet")
+    assert code == 3
+    assert "in no order" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--engine", "dask"), "--engine is one of"),
+        (("--engine", "local", "--keep-order"), "--keep-order cannot be said with --engine"),
+        (("--engine", "local", "--time", "3"), "--time cannot be said with --engine"),
+        (("--engine", "local", "--master", "local[2]"), "--master cannot be said with --engine local"),
+        (("--engine", "spark", "--jobs", "2"), "--jobs cannot be said with --engine spark"),
+        (("--jobs", "2"), "--jobs, --shard-rows and --master are for --engine"),
+    ],
+)
+def test_options_that_do_not_fit_are_wrong_usage(
+    run: Run, table: pl.DataFrame, options: tuple[str, ...], words: str
+) -> None:
+    code, told = run("anonymize", "in", "-s", "schema.toml", "-o", "out", *options)
+    assert code == 2
+    assert words in told
+
+
+def test_a_folder_without_an_engine_is_told_what_takes_it(run: Run, table: pl.DataFrame) -> None:
+    for command in (("assess", "in", "-s", "schema.toml"), ("anonymize", "in", "-s", "schema.toml", "-o", "out.csv")):
+        code, told = run(*command)
+        assert code == 3
+        assert "--engine local" in told
+
+
+def test_a_table_that_does_not_fit_is_one_sentence(run: Run, table: pl.DataFrame, tmp_path: Path) -> None:
+    put(tmp_path / "other", table.with_columns(age=pl.lit("secret")))
+    code, told = run("anonymize", "other", "-s", "schema.toml", "-o", "out", "--engine", "local", "--jobs", 0)
+    assert code == 3
+    assert "Column 'age': 1 distinct value in 2000 rows are not numbers." in told
+    assert "secret" not in told
+    assert not (tmp_path / "out").exists()

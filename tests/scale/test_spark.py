@@ -1,0 +1,105 @@
+"""The engine on a real Spark in local mode: a verified release or an error of ours, with any number of tasks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import tclose
+from tclose.errors import InfeasibleError, SchemaError, TableError, VerificationError
+from tests.scale.folders import as_multiset, put, released
+from tests.scale.test_local_engine import LOOSE, people
+from tests.scale.test_whole_table import MIXED, mixed_frame
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+
+def on_spark(spark: Any, frame: pl.DataFrame, n_tasks: int = 3) -> Any:
+    return spark.createDataFrame(frame.to_arrow()).repartition(n_tasks)
+
+
+def collected(df: Any) -> pl.DataFrame:
+    return pl.DataFrame(pl.from_arrow(df.toArrow()))
+
+
+def test_a_dataframe_is_released_and_verified(spark: Any) -> None:
+    from tclose.spark import anonymize
+
+    frame = people(3000)
+    made = anonymize(on_spark(spark, frame), LOOSE, seed=1, method="mondrian", shard_rows=1000)
+    rows = collected(made.table)
+    assert made.record.notes["shards"] >= 3
+    assert rows.columns == frame.columns
+    verdict = tclose.verify(rows, LOOSE, certificate=made.certificate)
+    assert verdict.problems == ()
+    assert rows["ill"].sort().equals(frame["ill"].sort())
+    made.release()
+
+
+def test_the_same_rows_with_few_and_many_tasks(spark: Any) -> None:
+    from tclose.spark import anonymize
+
+    frame = people(2000)
+    found = []
+    for n_tasks in (2, 12):
+        made = anonymize(on_spark(spark, frame, n_tasks), LOOSE, seed=1, method="mondrian", shard_rows=800)
+        found.append(as_multiset(collected(made.table)))
+        made.release()
+    assert found[0].equals(found[1])
+
+
+def test_every_kind_of_column_and_promise(spark: Any) -> None:
+    from tclose.spark import anonymize
+
+    keys: dict[str, Any] = MIXED | {"k": 4, "keep_unchecked": True}
+    made = anonymize(on_spark(spark, mixed_frame(1200)), keys, seed=1, shard_rows=500, method="mondrian")
+    rows = collected(made.table)
+    assert tclose.verify(rows, keys, certificate=made.certificate).problems == ()
+    made.release()
+
+
+def test_errors_are_ours_without_a_cell(spark: Any) -> None:
+    from tclose.spark import anonymize
+
+    frame = people(1000).with_columns(age=pl.when(pl.col("age") < 20).then(pl.lit("secret")).otherwise(pl.lit("3")))
+    with pytest.raises(TableError, match=r"Column 'age': 1 distinct value in [0-9]+ rows are not numbers") as error:
+        anonymize(on_spark(spark, frame), LOOSE, seed=1)
+    assert "secret" not in str(error.value)
+    with pytest.raises(SchemaError, match="unit"):
+        anonymize(on_spark(spark, frame), LOOSE | {"unit": "who"})
+    with pytest.raises(InfeasibleError, match="asks for more in every"):
+        anonymize(on_spark(spark, people(20)), LOOSE | {"k": 30})
+
+
+def test_a_folder_is_released_and_read_again(spark: Any, tmp_path: Path) -> None:
+    from tclose.scale.spark_engine import anonymize_folder_on_spark
+
+    frame = people(2000)
+    data, out = put(tmp_path / "in", frame), tmp_path / "out"
+    made = anonymize_folder_on_spark(
+        spark, data, LOOSE, out, seed=1, method="mondrian", shard_rows=800, record=tmp_path / "record.json"
+    )
+    assert sorted(os.listdir(tmp_path)) == ["in", "out", "record.json"]
+    verdict = tclose.verify(out, LOOSE)
+    assert verdict.problems == ()
+    assert verdict.certificate is True
+    assert made.certificate["rows"] == len(frame)
+    assert released(out)["ill"].sort().equals(frame["ill"].sort())
+
+
+def test_files_that_were_written_wrongly_are_not_released(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is read again has a row in the place of another: it keeps every promise, and is not what was released."""
+    from tclose.scale.spark_engine import SparkRun, anonymize_folder_on_spark
+
+    data, out = put(tmp_path / "in", people(1000)), tmp_path / "out"
+    before = SparkRun.verify
+    monkeypatch.setattr(SparkRun, "verify", lambda run, shown, key: before(run, shown.limit(999), key))
+    with pytest.raises(VerificationError):
+        anonymize_folder_on_spark(spark, data, LOOSE, out, seed=1, method="mondrian")
+    assert sorted(os.listdir(tmp_path)) == ["in"]
