@@ -42,7 +42,7 @@ def test_a_moved_group_takes_along_what_is_under_it() -> None:
         "lung": {"lasting": ["asthma"]},
         "skin": {"acne": [], "rash": [], "acute": ["flu", "cold"]},
         "none": [],
-    }  # noqa: E501
+    }
 
 
 def test_a_group_that_is_left_empty_is_gone() -> None:

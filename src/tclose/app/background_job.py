@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
+import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -73,6 +75,12 @@ class BackgroundJob:
         return list(dict.fromkeys(told))
 
     @property
+    def step(self) -> str:
+        """The step of the page that waits."""
+        found = self.back.split("/")[1]
+        return "open" if found == "table" else found
+
+    @property
     def is_running(self) -> bool:
         """Whether it still goes on."""
         return self.state == "running"
@@ -123,5 +131,7 @@ def problem_of(error: Exception) -> str:
         return "There is not enough memory for this table on this machine."
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}."
+    if os.environ.get("TCLOSE_DEBUG"):  # for whoever looks for the mistake: its message may quote a cell
+        traceback.print_exception(error)
     LOG.error("something unforeseen went wrong (%s)", type(error).__name__)
     return f"Something unforeseen went wrong ({type(error).__name__}). Nothing was released."

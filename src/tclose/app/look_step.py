@@ -15,13 +15,14 @@ from starlette.routing import Route
 
 from tclose.app.background_job import BackgroundJob
 from tclose.app.column_profile import bare
-from tclose.app.run_step import release_of
+from tclose.app.run_step import findings, release_of
 from tclose.app.site import NotFoundError, Show, Site, Visit, go
 from tclose.app.workbench import OpenProject
+from tclose.evaluation.attacks.attack import attack
 from tclose.evaluation.choosing.what_binds import what_binds
-from tclose.evaluation.report.report_page import report_page
 from tclose.evaluation.report.report_values import group_values, shares_of
 from tclose.evaluation.report.report_words import summary
+from tclose.evaluation.utility.utility import beside
 from tclose.pages.charts import Axis, Beside, bars_beside, beside_height, nice_ticks
 from tclose.pages.svg import Drawing
 from tclose.release.release import Release
@@ -116,9 +117,10 @@ def begin_report(visit: Visit) -> Response:
 
     def work(job: BackgroundJob) -> None:
         job.listen("attacks", None, None)
-        parts = report_page(project.table.source, release).parts
+        source = project.table.source
+        parts = findings(release, attack(source, release), beside(source, release))
         with visit.bench.lock:
-            project.reports[number] = [bare(part) for part in parts]
+            project.reports[number] = parts
 
     visit.bench.begin("report", f"/look/{number}", work)
     return go("/job")

@@ -48,7 +48,7 @@ def routes(site: Site) -> list[Route]:
 def show_open(visit: Visit) -> Response:
     """Where to begin."""
     bench = visit.bench
-    limit = f"{bench.most_upload / 2**30:g} GiB"
+    limit = f"{bench.most_upload / 10**9:.3g} GB"
     entries = bench.shelf.entries()
     return visit.page(
         "open.html",
@@ -88,11 +88,11 @@ def open_sample(visit: Visit) -> Response:
         raise TableError("There is no such sample.")
     if visit.bench.is_busy:
         raise BusyWorkError
-    frame, _ = SAMPLES[name](SAMPLE_ROWS, SAMPLE_SEED)
+    frame, schema = SAMPLES[name](SAMPLE_ROWS, SAMPLE_SEED)
     own = visit.bench.shelf.begin()
     path = own.folder / f"{name}.csv"
     frame.write_csv(path)
-    visit.bench.open_new(TableRequest(TableLocation(str(path)), path.name, {}), own)
+    visit.bench.open_new(TableRequest(TableLocation(str(path)), path.name, {}), own, known=schema)
     return go("/job")
 
 
@@ -133,7 +133,7 @@ def show_job(visit: Visit) -> Response:
         return go(job.back)
     if job.state == "failed" and job.kind == "open":
         return show_open(replace(visit, problem=job.problem))
-    return visit.page("job.html", "open", problem=job.problem, running=job)
+    return replace(visit, problem=job.problem).page("job.html", job.step, running=job)
 
 
 def stop_job(visit: Visit) -> Response:

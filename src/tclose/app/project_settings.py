@@ -88,6 +88,21 @@ class ProjectSettings:
         }
         return cls(columns, keys)
 
+    def with_known(self, schema: Schema | None) -> ProjectSettings:
+        """The same with the keys that a schema has for some columns, whatever their roles are."""
+        if schema is None:
+            return self
+        keys = schema.as_dict()
+        columns = {
+            name: replace(
+                column,
+                quasi=keys["quasi"].get(name, column.quasi),
+                sensitive=keys["sensitive"].get(name, column.sensitive),
+            )
+            for name, column in self.columns.items()
+        }
+        return replace(self, columns=columns)
+
     def having(self, role: str) -> list[str]:
         """The columns with this role."""
         return [name for name, column in self.columns.items() if column.role == role]

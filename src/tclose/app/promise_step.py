@@ -20,7 +20,7 @@ from tclose.app.site import Site, Visit, go
 from tclose.distances.belief_rise import largest_rise
 from tclose.errors import SchemaError, TcloseError
 from tclose.evaluation.choosing.suggest import Suggestion, suggest
-from tclose.evaluation.choosing.suggest_words import verdict
+from tclose.evaluation.choosing.suggest_words import curve_words
 from tclose.pages.charts import Axis, ChartLine, chart, nice_ticks
 from tclose.pages.svg import Drawing
 from tclose.schema.columns import Sensitive
@@ -241,7 +241,7 @@ def curve_of(found: Suggestion) -> CurvePicture:
     ]
     loss = _drawn("loss of information", thresholds, [run.loss for run in runs])
     rise = _drawn("largest rise of a belief, points", thresholds, rises)
-    return CurvePicture(loss, rise, points, verdict(found), found.rows)
+    return CurvePicture(loss, rise, points, curve_words(found), found.rows)
 
 
 def _drawn(name: str, thresholds: list[float], values: list[float]) -> str:

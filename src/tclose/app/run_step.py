@@ -19,13 +19,15 @@ from tclose.app.kept_runs import CLASSES, SCHEMA, KeptRun, best_marks, reached
 from tclose.app.site import NotFoundError, Site, Visit, go
 from tclose.app.workbench import BusyWorkError, OpenProject, Workbench
 from tclose.errors import SchemaError, TcloseError
-from tclose.evaluation.attacks.attack import attack
+from tclose.evaluation.attacks.attack import Attacks, attack
 from tclose.evaluation.choosing.compare import compare
 from tclose.evaluation.choosing.compare_page import comparison_page
 from tclose.evaluation.choosing.trials import Gains
-from tclose.evaluation.report.report_page import report_page
+from tclose.evaluation.report.report_page import add_findings
 from tclose.evaluation.utility.queries import query_error
+from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.evaluation.utility.utility import beside
+from tclose.pages.page import Page
 from tclose.pipeline import anonymize
 from tclose.release.atomic import PRIVATE, write_whole
 from tclose.release.release import Release
@@ -151,20 +153,27 @@ def finish_run(bench: Workbench, project: OpenProject, run: KeptRun, release: Re
     error, gains, parts = None, Gains(math.nan, math.nan, 1 / max(release.measured.k, 1)), None
     if release.measured.rows <= MOST_ATTACKED:
         job.listen("attacks", None, None)
-        found = attack(project.table.source, release)
+        found, both = attack(project.table.source, release), beside(project.table.source, release)
         assert found.after is not None
         gains = _gains(found.after)
         job.listen("queries", None, None)
-        asked = query_error(beside(project.table.source, release), QUERIES)
+        asked = query_error(both, QUERIES)
         error = asked.median if asked.answered else None
-        parts = report_page(project.table.source, release, queries=QUERIES).parts
+        parts = findings(release, found, both)
     run.found, run.state = reached(release, error, gains), "done"
     run.notes = job.notes
     with bench.lock:
         project.releases = dict([*project.releases.items(), (run.number, release)][-4:])
         if parts is not None:
-            project.reports[run.number] = [bare(part) for part in parts]
+            project.reports[run.number] = parts
         run.write(folder)
+
+
+def findings(release: Release, found: Attacks, both: ReadBack) -> list[str]:
+    """What attackers and analysts find, as HTML."""
+    page = Page("")
+    add_findings(page, release, found, both, QUERIES)
+    return [bare(part) for part in page.parts]
 
 
 def _gains(after: Any) -> Gains:

@@ -71,7 +71,7 @@ def show_take(visit: Visit) -> Response:
     others = [each for each in sorted(project.runs) if project.runs[each].state == "done"]
     return visit.page(
         "take.html", "take", run=run, files=files_of(folder / OUT), formats=FORMATS, others=others, folder=str(folder),
-        command=command_for(project, run), script=script_for(project, run), is_copy=project.is_copy,
+        command=command_for(project, run), script=script_for(project, run), is_temporary=project.is_temporary,
     )  # fmt: skip
 
 

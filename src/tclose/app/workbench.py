@@ -13,11 +13,12 @@ from tclose.app.change_history import ChangeHistory
 from tclose.app.kept_runs import KeptRun
 from tclose.app.open_table import AllowedFolder, OpenTable, TableRequest
 from tclose.app.project_settings import ProjectSettings
-from tclose.app.project_shelf import ProjectFolder, ProjectShelf
+from tclose.app.project_shelf import INCOMING, ProjectFolder, ProjectShelf
 from tclose.errors import SchemaError, TableError
 from tclose.evaluation.choosing.compare import Comparison
 from tclose.evaluation.choosing.suggest import Suggestion
 from tclose.release.release import Release
+from tclose.schema.schema import Schema
 
 
 class StaleError(Exception):
@@ -66,6 +67,11 @@ class OpenProject:
     is_copy: bool = False
 
     @property
+    def is_temporary(self) -> bool:
+        """Whether the table was dropped, and is removed when the app ends."""
+        return not self.is_copy and INCOMING in self.request.location.place
+
+    @property
     def settings(self) -> ProjectSettings:
         """What is settled now."""
         return self.history.now
@@ -76,7 +82,7 @@ class OpenProject:
             "name": self.table.name,
             "rows": self.table.source.n_rows,
             "digest": self.table.digest,
-            "is_copy": self.is_copy,
+            "is_copy": self.is_copy,  # a dropped file that is to be kept, or a sample
             "table": self.request.as_dict(),
         }
         self.folder.write(about, self.history)
@@ -141,8 +147,14 @@ class Workbench:
             raise StaleError
         return project
 
-    def open_new(self, request: TableRequest, own: ProjectFolder | None = None) -> BackgroundJob:
-        """Open a table as a new project; `own` is its folder if that holds the table already."""
+    def open_new(
+        self, request: TableRequest, own: ProjectFolder | None = None, known: Schema | None = None
+    ) -> BackgroundJob:
+        """Open a table as a new project.
+
+        `own` is its folder if that holds the table already; `known` a schema whose keys are taken for the columns, but
+        not their roles.
+        """
 
         def work(job: BackgroundJob) -> None:
             try:
@@ -151,7 +163,7 @@ class Workbench:
                 if own is not None:
                     shutil.rmtree(own.folder, ignore_errors=True)
                 raise
-            settings = ProjectSettings.of_proposal(table.proposal)
+            settings = ProjectSettings.of_proposal(table.proposal).with_known(known)
             folder = own or self.shelf.begin()
             found = OpenProject(folder, request, table, ChangeHistory([settings]), is_copy=own is not None)
             with self.lock:
