@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from starlette.responses import Response
 from starlette.routing import Route
 
 from tclose.app.background_job import BackgroundJob
+from tclose.app.class_table import class_table
 from tclose.app.column_profile import bare
 from tclose.app.run_step import findings, release_of
 from tclose.app.site import NotFoundError, Show, Site, Visit, go
 from tclose.app.workbench import OpenProject
 from tclose.evaluation.attacks.attack import attack
 from tclose.evaluation.choosing.what_binds import what_binds
-from tclose.evaluation.report.report_values import group_values, shares_of
+from tclose.evaluation.report.report_values import shares_of
 from tclose.evaluation.report.report_words import summary
 from tclose.evaluation.utility.utility import beside
 from tclose.pages.charts import Axis, Beside, bars_beside, beside_height, nice_ticks
@@ -168,7 +166,7 @@ def show_released(visit: Visit) -> Response:
 def show_both(visit: Visit) -> Response:
     """The same rows before and after, because somebody asked for it."""
     project, release = _release(visit)
-    frame: pl.DataFrame = release.aligned()
+    frame = class_table(release).released
     last = max(math.ceil(len(frame) / ROWS_A_PAGE), 1)
     page = min(max(visit.number("page"), 1), last)
     first = (page - 1) * ROWS_A_PAGE
@@ -184,40 +182,6 @@ def show_both(visit: Visit) -> Response:
     )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class ClassTable:
-    """The classes of a release.
-
-    Attributes
-    ----------
-    sizes
-        The rows of each.
-    firsts
-        A row of each, which has its released values.
-    distances
-        By sensitive attribute and joint, how far each is from the table.
-    farthest
-        The largest share of its t that a class uses, over all attributes with one.
-    """
-
-    sizes: NDArray[np.int64]
-    firsts: NDArray[np.int64]
-    distances: dict[str, NDArray[np.float64]]
-    farthest: NDArray[np.float64]
-
-
-@lru_cache(maxsize=4)
-def class_table(release: Release) -> ClassTable:
-    """All classes, counted once."""
-    grouping = release.measured.grouping
-    firsts = np.unique(grouping.labels, return_index=True)[1].astype(np.int64)
-    asked = {each.column: float(each.t or 1) or 1.0 for each in release.schema.sensitive}
-    distances = {name: release.measured.distances(name).floats for name in release.measured.t}
-    used = [found / asked.get(name, 1.0) for name, found in distances.items()]
-    farthest = np.max(used, axis=0) if used else np.zeros(len(grouping.sizes))
-    return ClassTable(grouping.sizes, firsts, distances, farthest)
-
-
 def show_classes(visit: Visit) -> Response:
     """Classes to browse: those that use most of their t first, or by size."""
     _, release = _release(visit)
@@ -231,7 +195,7 @@ def show_classes(visit: Visit) -> Response:
     page = min(max(form.number("page") or visit.number("page"), 1), last)
     shown = chosen[(page - 1) * CLASSES_A_PAGE : page * CLASSES_A_PAGE]
     names = list(release.schema.released_quasi)
-    values = release.aligned().select(names)[table.firsts[shown].tolist()].rows()
+    values = table.released.select(names)[table.firsts[shown].tolist()].rows()
     entries = [
         (int(place), int(table.sizes[place]), ["" if each is None else str(each) for each in row],
          {name: float(found[place]) for name, found in table.distances.items()})
@@ -252,12 +216,12 @@ def show_class(visit: Visit) -> Response:
     labels = release.measured.grouping.labels
     pictures = []
     for sensitive in release.schema.sensitive:
-        groups, named, note = group_values(release.schema, release.measured, sensitive)
+        groups, named, note = table.groups[sensitive.column]
         whole, own = shares_of(groups, len(named)), shares_of(groups[labels == place], len(named))
         t, picture = table.distances[sensitive.column][place], distribution(sensitive.column, named, whole, own)
         pictures.append((sensitive.column, float(t), sensitive.t, picture, note))
     names = list(release.schema.released_quasi)
-    values = release.aligned().select(names).row(int(table.firsts[place]))
+    values = table.released.select(names).row(int(table.firsts[place]))
     shown = list(zip(names, ["" if each is None else str(each) for each in values], strict=True))
     return visit.page(
         "class.html", "look", run=visit.number("run"), size=int(table.sizes[place]), values=shown, pictures=pictures

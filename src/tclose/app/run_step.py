@@ -14,6 +14,7 @@ from tclose.algorithms import DEFAULT, REGISTRY, find, methods
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.tight.tight import EFFORTS
 from tclose.app.background_job import BackgroundJob, problem_of
+from tclose.app.class_table import class_table
 from tclose.app.column_profile import bare
 from tclose.app.kept_runs import CLASSES, SCHEMA, KeptRun, best_marks, reached
 from tclose.app.site import NotFoundError, Site, Visit, go
@@ -160,6 +161,7 @@ def finish_run(bench: Workbench, project: OpenProject, run: KeptRun, release: Re
         asked = query_error(both, QUERIES)
         error = asked.median if asked.answered else None
         parts = findings(release, found, both)
+    class_table(release)  # so that the first page that browses them need not wait
     run.found, run.state = reached(release, error, gains), "done"
     run.notes = job.notes
     with bench.lock:

@@ -12,6 +12,8 @@ function begin() {
   dragTree();
   joinSliders();
   chooseOnCurve();
+  const step = document.querySelector(".steps [aria-current]");
+  if (step) step.parentElement.parentElement.scrollLeft = step.offsetLeft - 60;
   for (const all of document.querySelectorAll("[data-tick-all]")) {
     all.addEventListener("change", () => {
       for (const box of document.querySelectorAll("input[name=column]")) if (box.type === "checkbox") box.checked = all.checked;
