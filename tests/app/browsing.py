@@ -46,3 +46,13 @@ def chromium() -> Iterator[Any]:
             yield browser
         finally:
             browser.close()
+
+
+def axe_problems(page: Any) -> list[str]:
+    """What axe finds on a page, by the rules of WCAG 2 A and AA: the rule, and where."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
+    found = axe.run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]})
+    return [
+        f"{each['id']}: {', '.join(str(node['target']) for node in each['nodes'][:3])}"
+        for each in found.response["violations"]
+    ]

@@ -1,5 +1,5 @@
 // What pages do beyond forms and links. Every page works without it, but for dropping files.
-import { swapForms } from "/static/swap.js";
+import { sendEarlyChanges, swapForms } from "/static/swap.js";
 import { watchJob } from "/static/job.js";
 import { takeDrops, readFilesIntoFields } from "/static/drop.js";
 import { dragTree } from "/static/tree.js";
@@ -23,3 +23,4 @@ function begin() {
 
 swapForms(begin);
 begin();
+sendEarlyChanges();

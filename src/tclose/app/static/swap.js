@@ -15,8 +15,42 @@ export function swapForms(begin) {
     const form = event.target.form;
     if (!form || !form.matches("form[data-swap]")) return;
     if (event.target.type === "file" || event.target.hasAttribute("data-for")) return;
-    if (form.hasAttribute("data-auto") || event.target.hasAttribute("data-auto")) form.requestSubmit();
+    if (!form.hasAttribute("data-auto") && !event.target.hasAttribute("data-auto")) return;
+    if (event.target.tagName === "SELECT" && byKeyboard) wait(event.target);
+    else form.requestSubmit();
   });
+  document.addEventListener("keydown", () => { byKeyboard = true; }, true);
+  document.addEventListener("pointerdown", () => { byKeyboard = false; }, true);
+  document.addEventListener("focusout", (event) => { if (event.target === waiting) sendWaiting(); });
+}
+
+// With the keyboard a list passes other choices on its way to the one that is meant: that is sent when it is left,
+// or after a while.
+let byKeyboard = false;
+let waiting = null;
+let timer = 0;
+
+function wait(list) {
+  clearTimeout(timer);
+  waiting = list;
+  timer = setTimeout(sendWaiting, 1200);
+}
+
+function sendWaiting() {
+  clearTimeout(timer);
+  const list = waiting;
+  waiting = null;
+  if (list && list.isConnected) list.form.requestSubmit();
+}
+
+// What was changed before this script was there is sent now.
+export function sendEarlyChanges() {
+  for (const form of document.querySelectorAll("form[data-swap][data-auto]")) {
+    const isChanged = [...form.elements].some((each) =>
+      each.type === "radio" ? each.checked !== each.defaultChecked
+        : each.tagName === "SELECT" && [...each.options].some((option) => option.selected !== option.defaultSelected));
+    if (isChanged) return form.requestSubmit();
+  }
 }
 
 async function send(form, submitter) {
