@@ -25,6 +25,13 @@ PAGES = (
     *("/", "/table", "/columns", "/columns/1", "/hierarchies", "/hierarchies/1", "/hierarchies/2", "/promise", "/run"),
     *("/look/1", "/look/1/rows/1", "/look/1/classes/1", "/look/1/class/0", "/take/1", "/enter"),
 )
+CHANGE_AT_ONCE = """
+roles => Object.entries(roles).forEach(([number, role]) => {
+  const list = document.getElementById(`role-${number}`);
+  list.value = role;
+  list.dispatchEvent(new Event("change", { bubbles: true }));
+})
+"""
 LONG = 60_000  # milliseconds, for what computes
 
 
@@ -54,10 +61,11 @@ def visiting(browser: Any, link: str, **options: Any) -> Iterator[Any]:
 
 
 def settle(page: Any, roles: dict[int, str]) -> None:
-    """Give columns their roles, one after the other, on the page of columns."""
+    """Give columns their roles on the page of columns, faster than the server answers: every one must count."""
     page.click("nav a[href='/columns']")
+    page.wait_for_selector("#role-0")
+    page.evaluate(CHANGE_AT_ONCE, {str(number): role for number, role in roles.items()})
     for number, role in roles.items():
-        page.select_option(f"#role-{number}", role)
         page.wait_for_selector(f"#role-{number}.role-{role}")
 
 
@@ -337,7 +345,8 @@ def test_pages_are_accessible_and_fit_every_screen(browser: Any, tmp_path: Path)
             page = context.new_page()
             for path in PAGES:
                 page.goto(client.origin + path)
-                assert axe_problems(page) == [], (scheme, path)
+                rules = ["color-contrast"] if scheme == "dark" else []
+                assert axe_problems(page, rules) == [], (scheme, path)
                 for wide in (360, 768, 2000) if scheme == "light" else ():
                     page.set_viewport_size({"width": wide, "height": 800})
                     assert page.evaluate("document.documentElement.scrollWidth") <= wide, (path, wide)

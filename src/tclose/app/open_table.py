@@ -13,7 +13,6 @@ import numpy as np
 from tclose.algorithms.control import Control
 from tclose.errors import TableError
 from tclose.pipeline import Listener
-from tclose.schema.schema import Schema
 from tclose.table.formats.file_formats import BY_NAME, format_of
 from tclose.table.proposing.found_reading import read_and_find
 from tclose.table.proposing.table_proposal import TableProposal, check_formats
@@ -176,9 +175,3 @@ def check_name(name: str) -> str:
         raise TableError("The file's name cannot be read. Rename it.")
     format_of(Path(plain))
     return plain
-
-
-def reading_of(schema: Schema) -> dict[str, Any]:
-    """How a schema says that a text file is read."""
-    keys = ("delimiter", "encoding", "decimal", "thousands", "header")
-    return {key: getattr(schema, key) for key in keys}

@@ -74,20 +74,6 @@ class ProjectSettings:
             keys["missing"] = "category"
         return cls(columns, keys)
 
-    @classmethod
-    def of_schema(cls, schema: Schema, names: Iterable[str], base: Path) -> ProjectSettings:
-        """What a schema says; columns that it does not name are open."""
-        keys = schema.resolve(list(names)).as_dict(base)
-        quasi, sensitive = keys.pop("quasi"), keys.pop("sensitive")
-        keys.pop("joint", None)
-        roles = dict.fromkeys(keys.pop("identifiers", ()), "identifier") | dict.fromkeys(keys.pop("keep", ()), "keep")
-        roles |= {unit: "unit" for unit in [keys.pop("unit", None)] if unit is not None}
-        roles |= dict.fromkeys(quasi, "quasi") | dict.fromkeys(sensitive, "sensitive")
-        columns = {
-            name: ColumnSettings(roles.get(name, OPEN), quasi.get(name, {}), sensitive.get(name, {})) for name in names
-        }
-        return cls(columns, keys)
-
     def with_known(self, schema: Schema | None) -> ProjectSettings:
         """The same with the keys that a schema has for some columns, whatever their roles are."""
         if schema is None:

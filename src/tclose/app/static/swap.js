@@ -1,7 +1,6 @@
 // Forms with data-swap are sent in the background, and the page they lead to takes the place of this one:
 // where the keyboard and the scroll bars are stays. Forms and fields with data-auto are sent when they change.
 let again = () => {};
-let sending = false;
 
 export function swapForms(begin) {
   again = begin;
@@ -49,25 +48,49 @@ export function sendEarlyChanges() {
     const isChanged = [...form.elements].some((each) =>
       each.type === "radio" ? each.checked !== each.defaultChecked
         : each.tagName === "SELECT" && [...each.options].some((option) => option.selected !== option.defaultSelected));
-    if (isChanged) return form.requestSubmit();
+    if (isChanged) form.requestSubmit();
   }
 }
 
-async function send(form, submitter) {
-  if (sending) return;
-  sending = true;
+// One form is sent after the other: what is changed while another is under way waits for its turn, and is then a
+// change of what the page has become. The same form twice in a row is sent once.
+const queue = [];
+let isSending = false;
+
+function send(form, submitter) {
+  const body = new URLSearchParams(new FormData(form));
+  if (submitter && submitter.name) body.append(submitter.name, submitter.value);
+  const same = JSON.stringify([form.action, ...body]);
+  if (queue.some((each) => each.same === same)) return;
+  queue.push({ action: form.action, body, same });
+  if (!isSending) sendAll();
+}
+
+async function sendAll() {
+  isSending = true;
   document.body.classList.add("is-sending");
   try {
-    const body = new URLSearchParams(new FormData(form));
-    if (submitter && submitter.name) body.append(submitter.name, submitter.value);
-    const answer = await fetch(form.action, { method: "POST", body, credentials: "same-origin" });
-    show(await answer.text(), answer.redirected ? answer.url : null);
+    while (queue.length) {
+      const { action, body } = queue[0];
+      const answer = await fetch(action, { method: "POST", body, credentials: "same-origin" });
+      const text = await answer.text();
+      queue.shift();
+      if (!answer.ok) queue.length = 0;
+      if (!queue.length) show(text, answer.redirected ? answer.url : null);
+      else queue[0].body.set("revision", revisionOf(text));
+    }
   } catch {
     location.reload();
   } finally {
-    sending = false;
+    queue.length = 0;
+    isSending = false;
     document.body.classList.remove("is-sending");
   }
+}
+
+function revisionOf(html) {
+  const page = new DOMParser().parseFromString(html, "text/html");
+  return page.querySelector("header input[name=revision]").value;
 }
 
 export function show(html, address) {
