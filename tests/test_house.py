@@ -28,7 +28,8 @@ PUBLIC = {  # DESIGN, *Public interface*, and what the pages add to it
         *("report_html", "republish", "suggest", "utility", "verify", "what_binds"),
     ],
     "class": [
-        *("Attacks", "Comparison", "Hierarchy", "Release", "Schema", "Suggestion", "TableLocation", "Verdict"),
+        *("Attacks", "Comparison", "Hierarchy", "Partition", "Release", "Schema", "Suggestion", "TableLocation"),
+        "Verdict",
         *(
             "BusyError",
             "EarlierReleaseWarning",

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from tclose.release.release import Release as Release
     from tclose.schema.hierarchy import Hierarchy as Hierarchy
     from tclose.schema.schema import Schema as Schema
+    from tclose.table.partition import Partition as Partition
     from tclose.table.table_location import TableLocation as TableLocation
     from tclose.verification.verdict import Verdict as Verdict
 
@@ -90,6 +91,7 @@ _HOMES = {
     "release.release": ("Release",),
     "schema.hierarchy": ("Hierarchy",),
     "schema.schema": ("Schema",),
+    "table.partition": ("Partition",),
     "table.table_location": ("TableLocation",),
     "verification.verdict": ("Verdict",),
 }

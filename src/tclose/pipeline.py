@@ -115,7 +115,8 @@ def anonymize(
     progress
         Called with a stage, the loss so far and the share done.
     start
-        A partition to improve on.
+        A partition to improve on. With `time=0` it is released as it is if it holds, so that an earlier run whose
+        `release.partition` was kept is made again, even one that was stopped.
     control
         Another way to stop the method: after `control.end()`, from any thread, it comes back with the best it has.
     earlier
@@ -208,8 +209,9 @@ def anonymize(
         losses = losses_by_column(table, partition.labels, spans)
         binding = find_binding(schema, measured.grouping.sizes, distances, held, losses)
     return Release(
-        schema, certificate, record, loss, measured, frame, table.rows, source.restore, ColumnTypes.of(source, schema)
-    ).with_binding(binding)
+        schema, certificate, record, loss, measured, frame, table.rows, source.restore,
+        ColumnTypes.of(source, schema), partition=partition,
+    ).with_binding(binding)  # fmt: skip
 
 
 @takes_keys

@@ -183,7 +183,8 @@ def run_method(
 ) -> Partition:
     """Run a method; `start` comes back if it holds and loses no more. While loops are compiled, no time is counted.
 
-    Where rows may be left out, some may be: their labels are -1.
+    Where rows may be left out, some may be: their labels are -1. Where no time is allowed at all, a `start` that holds
+    comes back as it is: no search is begun.
     """
     from tclose.kernels.compile import compiling_timed  # loads the compiler, which most of the package does without
 
@@ -191,6 +192,8 @@ def run_method(
         control.uncounted = control.uncounted or (lambda: compiling.elapsed)
         if start is not None and not holds_with_left_out(requirement, table, start.labels):
             start = None
+        if start is not None and control.seconds == 0:
+            return start
         form = algorithm.partition if requirement.left_out is None else partial(leave_rows_out, algorithm)
         found = form(table, requirement, rng=rng, control=control, start=start)
     if not isinstance(found, Partition) or len(found.labels) != len(table):

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from tclose import __version__
-from tclose.cli import choosing, first_schema, republishing, streaming
+from tclose.cli import choosing, first_schema, republishing, streaming, web_app
 from tclose.cli.options import (
     Data,
     Engine,
@@ -25,6 +25,7 @@ from tclose.cli.options import (
     ShowValues,
     check_kind,
     find_method,
+    load_start,
     override,
     progress,
     say,
@@ -164,6 +165,13 @@ def anonymize(
         Path | None,
         typer.Option(help="A new folder: begin a history, so that `republish` can release the table again."),
     ] = None,
+    partition: Annotated[
+        Path | None, typer.Option(help="Where to write the classes, to start from them later (not for release).")
+    ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(help="Classes of an earlier run, to improve on; with --time 0 they are released as they are."),
+    ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Keep the input's order of rows.")] = False,
     escape_formulas: Annotated[
         bool, typer.Option("--escape-formulas", help="In CSV, keep a spreadsheet from taking text for formulas.")
@@ -199,6 +207,7 @@ def anonymize(
         others: dict[str, Any] = {"time": time, "report": report, "private_report": private_report, "earlier": earlier}
         others |= {"keep_order": keep_order, "escape_formulas": escape_formulas, "what_binds": what_binds}
         others |= {"output_table": output_table, "certificate_table": certificate_table, "replace_table": replace_table}
+        others |= {"history": history, "partition": partition, "start": start}
         choice = EngineChoice(engine, jobs, master, shard_rows)
         choice.check(others)
         anonymize_by_engine(
@@ -211,7 +220,8 @@ def anonymize(
         raise typer.BadParameter("--jobs, --shard-rows and --master are for --engine.")
     algorithm = find_method(method, option or [])
     target = ReleaseTarget.of(output, data, output_table, certificate_table, replace_table)
-    targets = target.check([*data.files, schema], record, report, private_report)
+    inputs = [*data.files, schema, *([] if start is None else [start])]
+    targets = target.check(inputs, record, report, private_report, partition)
     if escape_formulas and (target.path is None or not target.location.file_format.has_delimiter):
         raise typer.BadParameter("--escape-formulas is for .csv and .tsv.")
     for page in (report, private_report):
@@ -226,12 +236,15 @@ def anonymize(
         release = make(
             data, settled, method=algorithm, seed=seed, time=time, allow_single_class=allow_single_class,
             show_values=show_values, progress=tell, control=control, earlier=before,
+            start=None if start is None else load_start(start),
         )  # fmt: skip
         if what_binds:
             from tclose.evaluation.choosing.what_binds import what_binds as measure_gains
 
             release = release.with_binding(measure_gains(data, release, progress=tell, control=control))
         tell("write", None, None)
+        if partition is not None:
+            release.write_partition(partition, locks=locks)
         written = target.write(release, locks, keep_order=keep_order, record=record, escape_formulas=escape_formulas)
         if report is not None or private_report is not None:
             from tclose.cli.write_reports import write_reports
@@ -294,6 +307,7 @@ app.command(epilog=choosing.SUGGEST)(reads_table(choosing.suggest))
 app.command(epilog=choosing.UTILITY)(reads_table(choosing.utility))
 app.command(epilog=republishing.REPUBLISH)(reads_table(republishing.republish))
 app.command(epilog=republishing.HISTORY)(republishing.history)
+app.command(epilog=web_app.APP)(web_app.app)
 app.command(epilog=streaming.STREAM)(streaming.stream)
 app.command("stream-check", epilog=streaming.STREAM_CHECK)(streaming.stream_check)
 

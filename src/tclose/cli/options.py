@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tclose.algorithms import Algorithm
     from tclose.algorithms.control import Control
     from tclose.schema.schema import Schema
+    from tclose.table.partition import Partition
     from tclose.table.table_location import TableLocation
 
     Data = TableLocation
@@ -120,6 +121,13 @@ def find_method(name: str | None, settings: list[str]) -> Algorithm:
         return find(name or DEFAULT, options)
     except SchemaError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def load_start(path: Path) -> Partition:
+    """The classes that a run starts from."""
+    from tclose.table.partition import Partition
+
+    return Partition.load(path)
 
 
 def override(schema: Schema, k: int | None, settings: list[str]) -> Schema:

@@ -29,6 +29,7 @@ COLOURS = {
     "line9": ("#5a3e1b", "#d8b48a"),
 }
 TEXT_HEIGHT = 15.0
+THIN = 1.1  # the stroke of rings and boxes
 SHAPES = ("dot", "square", "triangle", "diamond")
 
 
@@ -45,11 +46,23 @@ def svg_style() -> str:
 
     return (
         ".tc text{font:13px system-ui,sans-serif;fill:currentColor}.tc .b{font-weight:600}"
-        ".tc .f{fill:currentColor}.tc .s{fill:none;stroke:currentColor;stroke-width:1.1}.tc .t{fill-opacity:.05}"
+        ".tc .f{fill:currentColor}.tc .s{fill:none;stroke:currentColor}.tc .t{fill-opacity:.05}"
         ".tc .m{fill-opacity:.22}.tc .shade0{fill-opacity:0}.tc .shade1{fill-opacity:.25}.tc .shade2{fill-opacity:.55}"
         ".tc .shade3{fill-opacity:.95}"
         f"{rules(0)}@media screen and (prefers-color-scheme:dark){{{rules(1)}}}"
     )
+
+
+def style_element() -> str:
+    """The rules as an element within each drawing; a page whose style sheet has them, and allows no other, removes it.
+
+    Examples
+    --------
+    >>> drawing = Drawing(10, 10)
+    >>> "style" in drawing.svg("nothing").replace(style_element(), "")
+    False
+    """
+    return f"<style>{svg_style()}</style>"
 
 
 @dataclass
@@ -77,7 +90,7 @@ class Drawing:
             self.parts.append(f'<path d="{path}" class="f {kind}"/>')
         else:
             path = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in points)
-            self.parts.append(f'<path d="{path}" class="s {kind}" style="stroke-width:{size:g};stroke-linecap:round"/>')
+            self.parts.append(f'<path d="{path}" class="s {kind}" stroke-width="{size:g}" stroke-linecap="round"/>')
 
     def mark(self, x: float, y: float, kind: str, shape: str = "dot", told: str = "", size: float = 4.0) -> None:
         """One point of a chart, of a shape of `SHAPES`; what is told shows when it is pointed at."""
@@ -95,13 +108,14 @@ class Drawing:
 
     def ring(self, x: float, y: float, size: float = 5.0) -> None:
         """A small circle around a point."""
-        self.parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:g}" class="s ink"/>')
+        self.parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:g}" class="s ink" stroke-width="{THIN}"/>')
 
     def box(self, x: float, y: float, width: float, height: float, kind: str, told: str = "") -> None:
         """A rectangle; what is told shows when it is pointed at."""
         title = f"<title>{escape(told)}</title></rect>" if told else ""
+        stroke = f' stroke-width="{THIN}"' if "s" in kind.split() else ""
         self.parts.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="1" class="{kind}"'
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="1" class="{kind}"{stroke}'
             + (f">{title}" if told else "/>")
         )
 
@@ -109,7 +123,7 @@ class Drawing:
         """Straight from point to point."""
         path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
-        self.parts.append(f'<path d="{path}" class="s {kind}" style="stroke-width:{width:g}"{dashed}/>')
+        self.parts.append(f'<path d="{path}" class="s {kind}" stroke-width="{width:g}"{dashed}/>')
 
     def svg(self, title: str, inside: bool = False) -> str:
         """The whole file, with a title for those who cannot see it; `inside` a page it would pop up over the picture.
@@ -122,7 +136,7 @@ class Drawing:
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}" '
                 f'width="{self.width:g}" height="{self.height:g}" role="img" class="tc" aria-label={label}>',
-                f"{titled}<style>{svg_style()}</style>",
+                f"{titled}{style_element()}",
                 f'<rect width="{self.width:g}" height="{self.height:g}" rx="6" class="f back"/>',
                 *self.parts,
                 "</svg>\n",

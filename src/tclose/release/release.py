@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 
 from tclose.errors import TableError
 from tclose.pages.card import release_card
-from tclose.release.atomic import check_targets, locked, open_to_others, put_together, temporary_beside
+from tclose.release.atomic import (
+    PRIVATE,
+    check_targets,
+    locked,
+    open_to_others,
+    put_together,
+    temporary_beside,
+    write_whole,
+)
 from tclose.release.binding import Binding
 from tclose.release.certificate import Certificate, certificate_path, keep_warning
 from tclose.release.column_types import ColumnTypes
@@ -33,6 +41,7 @@ from tclose.release.writing import check_written, in_form, write_frame
 from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema
 from tclose.table.formats.file_formats import is_delimited, suffix_of
+from tclose.table.partition import Partition
 from tclose.table.source import file_digest
 from tclose.verification.measure_release import Measured
 
@@ -86,6 +95,8 @@ class Release:
         What the verifier found.
     binding
         What keeps k, t and loss where they are; not publishable.
+    partition
+        The classes as the method gave them, to start another run from; not publishable.
     """
 
     schema: Schema
@@ -99,6 +110,7 @@ class Release:
     _types: ColumnTypes
     binding: Binding | None = None
     _history: Continuation | None = None
+    partition: Partition | None = None
 
     def with_binding(self, binding: Binding) -> Release:
         """The same with what binds it, which is in the record too and nowhere else."""
@@ -162,6 +174,16 @@ class Release:
                 "This release continues a history, and has rows that are not those of the input, or stand there in "
                 "another order. Take the rows in random order."
             )
+
+    def write_partition(self, path: Path | str, *, locks: TargetLocks | None = None) -> None:
+        """Write the classes, for their owner alone: `Partition.load` reads them, and a run can start from them.
+
+        `locks` are those that the caller holds already, if it does.
+        """
+        if self.partition is None:
+            raise TableError("This release has no classes to write. Take it from `anonymize`.")
+        held = locks is not None and locks.covers(Path(path))
+        write_whole(Path(path), self.partition.to_bytes(), PRIVATE, alone=held)
 
     def write(
         self,

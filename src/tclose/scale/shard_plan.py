@@ -52,8 +52,6 @@ def check_scalable(schema: Schema) -> None:
         )
     for key in _set(schema, KEPT):
         raise SchemaError(f"'{key}' is not kept by a table in shards. Take it out, or release it without --engine.")
-            f"'{key}' is not kept by a table in shards. Take it out, or release the table without --engine."
-        )
     for quasi in schema.quasi:
         for key in _set(quasi, KEPT_OF_QUASI):
             raise SchemaError(

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tclose.errors import TableError
+
+NO_PARTITION = "The file holds no classes of an earlier run. Give one that `Release.write_partition` wrote."
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +48,33 @@ class Partition:
         """Take any labels, and number them without gaps; rows of label -1 stay in no class."""
         found = np.unique(labels, return_inverse=True)[1].astype(np.int64)
         return cls(found - 1 if (labels < 0).any() else found, **rest)
+
+    def to_bytes(self) -> bytes:
+        """As a file holds it: never to be published, for it tells which rows were together."""
+        made = io.BytesIO()
+        levels = np.array([] if self.levels is None else self.levels, np.int64)
+        facts = np.frombuffer(json.dumps(self.facts).encode(), np.uint8)
+        np.savez_compressed(made, labels=self.labels, levels=levels, facts=facts)
+        return made.getvalue()
+
+    @classmethod
+    def load(cls, path: Path | str) -> Partition:
+        """Read what `Release.write_partition` wrote, to start from it: `anonymize(..., start=..., time=0)`.
+
+        Raises
+        ------
+        TableError
+            The file holds no partition.
+        """
+        try:
+            with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as held:
+                labels, levels = held["labels"], tuple(held["levels"].tolist())
+                facts = json.loads(held["facts"].tobytes())
+        except (KeyError, ValueError, EOFError, zipfile.BadZipFile):
+            raise TableError(NO_PARTITION) from None
+        if labels.ndim != 1 or labels.dtype != np.int64 or not isinstance(facts, dict) or (labels < 0).any():
+            raise TableError(NO_PARTITION)
+        return cls.of(labels, levels=levels or None, facts=facts)
 
     @property
     def n_classes(self) -> int:

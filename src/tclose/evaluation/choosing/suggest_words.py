@@ -112,6 +112,11 @@ def verdict(found: Swept) -> str:
     return " ".join(_sentences(found))
 
 
+def curve_words(found: Swept) -> str:
+    """What the curves tell, whether or not something is suggested."""
+    return " ".join(_of_curves(found))
+
+
 def _sentences(found: Swept) -> Iterator[str]:
     bounds = found.bounds
     if found.chosen is not None:

@@ -107,12 +107,18 @@ def report_page(
     if release.binding is not None:
         page.heading("What binds")
         page.points(release.binding.sentences())
-    _risks(page, found.before, found.after, found.allowed)
-    add_distributions(page, schema, measured)
-    _generalized(page, both, queries)
-    add_sizes(page, schema, measured)
+    add_findings(page, release, found, both, queries)
     add_limits(page, schema)
     return page
+
+
+def add_findings(page: Page, release: Release, found: Attacks, both: ReadBack, queries: int = QUERIES) -> None:
+    """What attackers and analysts find: risks, distributions, what was generalized how far, and sizes of classes."""
+    assert found.after is not None
+    _risks(page, found.before, found.after, found.allowed)
+    add_distributions(page, release.schema, release.measured)
+    _generalized(page, both, queries)
+    add_sizes(page, release.schema, release.measured)
 
 
 def _before(found: Attacks) -> str:

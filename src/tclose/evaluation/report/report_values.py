@@ -50,20 +50,24 @@ def distributions(schema: Schema, measured: Measured) -> Iterator[Distribution]:
     """One for each sensitive attribute, from the released values."""
     labels, sizes = measured.grouping.labels, measured.grouping.sizes
     for sensitive in schema.sensitive:
-        codes = measured.codes(sensitive.column)
-        least = max(schema.k, FEW)
-        by_name = not sensitive.is_measured and len(np.unique(codes)) <= MOST_NAMES
-        if by_name or sensitive.distance not in ("ordered", "numeric"):
-            groups, names, note = _by_name(measured.column(sensitive.column), sensitive, codes, least)
-        else:
-            groups, names = by_tenths(codes)
-            note = f"The values of '{sensitive.column}' in tenths of the table, from the lowest to the highest."
+        groups, names, note = group_values(schema, measured, sensitive)
         distances = measured.distances(sensitive.column).floats
         farthest = np.lexsort((sizes, -distances))[:WORST].tolist()
         in_classes = (
-            (int(sizes[each]), float(distances[each]), _shares(groups[labels == each], len(names))) for each in farthest
+            (int(sizes[each]), float(distances[each]), shares_of(groups[labels == each], len(names)))
+            for each in farthest
         )
-        yield Distribution(sensitive.column, names, _shares(groups, len(names)), tuple(in_classes), note)
+        yield Distribution(sensitive.column, names, shares_of(groups, len(names)), tuple(in_classes), note)
+
+
+def group_values(schema: Schema, measured: Measured, sensitive: Sensitive) -> tuple[Integers, tuple[str, ...], str]:
+    """The group of each row's value, the names of the groups, and what they stand for."""
+    codes = measured.codes(sensitive.column)
+    by_name = not sensitive.is_measured and len(np.unique(codes)) <= MOST_NAMES
+    if by_name or sensitive.distance not in ("ordered", "numeric"):
+        return _by_name(measured.column(sensitive.column), sensitive, codes, max(schema.k, FEW))
+    note = f"The values of '{sensitive.column}' in tenths of the table, from the lowest to the highest."
+    return *by_tenths(codes), note
 
 
 def by_tenths(codes: NDArray[np.int32]) -> tuple[Integers, tuple[str, ...]]:
@@ -107,5 +111,6 @@ def _by_name(
     return group_of[codes], tuple(names), note
 
 
-def _shares(groups: Integers, n: int) -> tuple[float, ...]:
+def shares_of(groups: Integers, n: int) -> tuple[float, ...]:
+    """The share of each of n groups."""
     return tuple(float(share) for share in np.bincount(groups, minlength=n) / len(groups))

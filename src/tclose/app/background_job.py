@@ -1,0 +1,137 @@
+"""Work that takes longer than a page: it runs in a thread, says how far it is, and can be stopped."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tclose.algorithms.control import Control
+from tclose.errors import TcloseError, TcloseWarning, printable
+
+LOG = logging.getLogger(__name__)
+Work = Callable[["BackgroundJob"], None]
+
+
+@dataclass(eq=False)
+class BackgroundJob:
+    """One piece of work.
+
+    Attributes
+    ----------
+    kind
+        What it is: open, suggest, run, compare, gains, write.
+    back
+        The page that waits for it.
+    stage, loss, done
+        What it is at, the loss so far, and the share that is done; None where unknown.
+    state
+        running, done or failed.
+    problem
+        Why it failed, in words without a cell.
+    """
+
+    kind: str
+    back: str
+    stage: str = ""
+    loss: float | None = None
+    done: float | None = None
+    state: str = "running"
+    problem: str = ""
+    control: Control = field(default_factory=Control, repr=False)
+    began: float = field(default_factory=time.monotonic)
+    _thread: threading.Thread | None = field(default=None, repr=False)
+    _noted: list[warnings.WarningMessage] = field(default_factory=list, repr=False)
+
+    def start(self, work: Work) -> None:
+        """Begin; `work` is given the job itself."""
+        self._thread = threading.Thread(target=self._run, args=(work,), name=f"tclose {self.kind}", daemon=True)
+        self._thread.start()
+
+    def listen(self, stage: str, loss: float | None, done: float | None) -> None:
+        """Take in how far it is: a listener of `anonymize` and the like."""
+        self.stage, self.done = stage, done
+        self.loss = loss if loss is not None else self.loss
+
+    def stop(self) -> None:
+        """Ask it to come back with the best it has."""
+        self.control.end()
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until it is over."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    @property
+    def notes(self) -> list[str]:
+        """The warnings that came of it, each once."""
+        told = [str(each.message) for each in self._noted if isinstance(each.message, TcloseWarning)]
+        return list(dict.fromkeys(told))
+
+    @property
+    def step(self) -> str:
+        """The step of the page that waits."""
+        found = self.back.split("/")[1]
+        return "open" if found == "table" else found
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it still goes on."""
+        return self.state == "running"
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been going on."""
+        return time.monotonic() - self.began
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the page that waits."""
+        return {
+            "kind": self.kind,
+            "stage": printable(self.stage),
+            "loss": self.loss,
+            "done": self.done,
+            "state": self.state,
+            "seconds": round(self.seconds, 1),
+        }
+
+    def _run(self, work: Work) -> None:
+        with warnings.catch_warnings(record=True) as self._noted:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", TcloseWarning)
+            self.problem = self._problem_of(work)
+        self.state = "failed" if self.problem else "done"
+
+    def _problem_of(self, work: Work) -> str:
+        """Do the work: what went wrong, empty if nothing did."""
+        try:
+            work(self)
+        except Exception as error:
+            return problem_of(error)
+        return ""
+
+
+def problem_of(error: Exception) -> str:
+    """What went wrong, in words without a cell.
+
+    Examples
+    --------
+    >>> problem_of(ValueError("a cell"))
+    'Something unforeseen went wrong (ValueError). Nothing was released.'
+    """
+    if isinstance(error, TcloseError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this table on this machine."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}."
+    if os.environ.get("TCLOSE_DEBUG"):  # for whoever looks for the mistake: its message may quote a cell
+        traceback.print_exception(error)
+    LOG.error("something unforeseen went wrong (%s)", type(error).__name__)
+    return f"Something unforeseen went wrong ({type(error).__name__}). Nothing was released."

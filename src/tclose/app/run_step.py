@@ -1,0 +1,250 @@
+"""Run: a method in the background, stopped at any time with the best it has; runs are kept side by side."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tclose.algorithms import DEFAULT, REGISTRY, find, methods
+from tclose.algorithms.capable import check_capable
+from tclose.algorithms.tight.tight import EFFORTS
+from tclose.app.background_job import BackgroundJob, problem_of
+from tclose.app.class_table import class_table
+from tclose.app.column_profile import bare
+from tclose.app.kept_runs import CLASSES, SCHEMA, KeptRun, best_marks, reached
+from tclose.app.site import NotFoundError, Site, Visit, go
+from tclose.app.workbench import BusyWorkError, OpenProject, Workbench
+from tclose.errors import SchemaError, TcloseError
+from tclose.evaluation.attacks.attack import Attacks, attack
+from tclose.evaluation.choosing.compare import compare
+from tclose.evaluation.choosing.compare_page import comparison_page
+from tclose.evaluation.choosing.trials import Gains
+from tclose.evaluation.report.report_page import add_findings
+from tclose.evaluation.utility.queries import query_error
+from tclose.evaluation.utility.reading_back import ReadBack
+from tclose.evaluation.utility.utility import beside
+from tclose.pages.page import Page
+from tclose.pipeline import anonymize
+from tclose.release.atomic import PRIVATE, write_whole
+from tclose.release.release import Release
+from tclose.schema.schema import Schema
+from tclose.table.partition import Partition
+
+MOST_ATTACKED = 200_000  # rows up to which attacks and queries are part of a run
+QUERIES = 500
+COMPARED = 20_000  # rows that methods are compared on
+
+
+def routes(site: Site) -> list[Route]:
+    """The addresses of this step."""
+    return [
+        site.get("/run", show_run),
+        site.post("/run", begin_run, show_run),
+        site.post("/run/again", run_again, show_run),
+        site.post("/run/remove", remove_run, show_run),
+        site.post("/run/compare", begin_comparison, show_run),
+    ]
+
+
+@dataclass(frozen=True)
+class MethodChoice:
+    """A method on the page: whether it can promise what is asked, and if not why."""
+
+    name: str
+    summary: str
+    refusal: str
+
+
+def show_run(visit: Visit) -> Response:
+    """Methods to choose from, and the runs so far."""
+    project = visit.bench.the_project()
+    trouble = project.settings.trouble(project.folder.folder)
+    schema = None if trouble else project.settings.schema(project.folder.folder)
+    comparison = [] if project.comparison is None else comparison_page(project.comparison).parts
+    runs = sorted(project.runs.values(), key=lambda run: -run.number)
+    return visit.page(
+        "run.html", "run", methods=choices(schema), default=DEFAULT, efforts=list(EFFORTS), runs=runs, trouble=trouble,
+        marks=best_marks(runs), comparison=bare("\n".join(comparison)), compared=COMPARED,
+        rows=project.table.source.n_rows,
+    )  # fmt: skip
+
+
+def choices(schema: Schema | None) -> list[MethodChoice]:
+    """All methods, each with why it cannot do what is asked."""
+    found = []
+    for method in methods():
+        refusal = ""
+        if schema is not None:
+            try:
+                check_capable(find(method["name"]), schema)
+            except TcloseError as error:
+                refusal = str(error)
+        found.append(MethodChoice(method["name"], method["summary"], refusal))
+    return found
+
+
+def begin_run(visit: Visit) -> Response:
+    """Run a method on the table."""
+    form = visit.form
+    with visit.bench.lock:
+        project = visit.bench.check_revision(form.number("revision"))
+        method = form.text("method") or DEFAULT
+        if method not in REGISTRY:
+            raise SchemaError("There is no such method.")
+        options = {"effort": form.text("effort") or "balanced"} if method == DEFAULT else {}
+        find(method, options)
+        seed = form.number("seed") if form.text("seed") else secrets.randbits(31)
+        if seed is None:
+            raise SchemaError("The seed must be a whole number of at most nine digits.")
+        run = KeptRun(_next_number(project), method, options, seed, _seconds(form.text("seconds")))
+        start_run(visit.bench, project, run, project.settings.schema(project.folder.folder))
+    return go("/run")
+
+
+def _seconds(given: str) -> float | None:
+    if not given:
+        return None
+    try:
+        seconds = float(given.replace(",", "."))
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds <= 10**6:
+        raise SchemaError("The time must be a number of seconds.")
+    return seconds
+
+
+def _next_number(project: OpenProject) -> int:
+    return max([0, *project.runs, *project.folder.runs()]) + 1
+
+
+def start_run(bench: Workbench, project: OpenProject, run: KeptRun, schema: Schema) -> None:
+    """Begin a run in the background; that it began is written down before, so that a crash shows."""
+    if bench.is_busy:
+        raise BusyWorkError
+    folder = project.folder.run_folder(run.number)
+    run.write(folder)
+    write_whole(folder / SCHEMA, schema.to_toml(folder).encode(), PRIVATE)
+    project.runs[run.number] = run
+    bench.begin("run", "/run", lambda job: _carry_out(bench, project, run, schema, job))
+
+
+def _carry_out(bench: Workbench, project: OpenProject, run: KeptRun, schema: Schema, job: BackgroundJob) -> None:
+    try:
+        release = anonymize(
+            project.table.source, schema, method=find(run.method, run.options), seed=run.seed,
+            time=run.seconds_allowed, progress=job.listen, control=job.control,
+        )  # fmt: skip
+        finish_run(bench, project, run, release, job)
+    except Exception as error:
+        run.state, run.problem = "failed", problem_of(error)
+        run.write(project.folder.run_folder(run.number))
+        raise
+
+
+def finish_run(bench: Workbench, project: OpenProject, run: KeptRun, release: Release, job: BackgroundJob) -> None:
+    """Keep the classes first, then what can be said of them."""
+    folder = project.folder.run_folder(run.number)
+    release.write_partition(folder / CLASSES)
+    run.was_stopped = bool(release.facts.get("stopped_early")) or job.control.stop
+    error, gains, parts = None, Gains(math.nan, math.nan, 1 / max(release.measured.k, 1)), None
+    if release.measured.rows <= MOST_ATTACKED:
+        job.listen("attacks", None, None)
+        found, both = attack(project.table.source, release), beside(project.table.source, release)
+        assert found.after is not None
+        gains = _gains(found.after)
+        job.listen("queries", None, None)
+        asked = query_error(both, QUERIES)
+        error = asked.median if asked.answered else None
+        parts = findings(release, found, both)
+    class_table(release)  # so that the first page that browses them need not wait
+    run.found, run.state = reached(release, error, gains), "done"
+    run.notes = job.notes
+    with bench.lock:
+        project.releases = dict([*project.releases.items(), (run.number, release)][-4:])
+        if parts is not None:
+            project.reports[run.number] = parts
+        run.write(folder)
+
+
+def findings(release: Release, found: Attacks, both: ReadBack) -> list[str]:
+    """What attackers and analysts find, as HTML."""
+    page = Page("")
+    add_findings(page, release, found, both, QUERIES)
+    return [bare(part) for part in page.parts]
+
+
+def _gains(after: Any) -> Gains:
+    """What attackers gain from a release, as `compare` counts it."""
+    rises = [each.worst_rise for each in after.skewness.values()]
+    guesses = [max(each.right, each.right_with_rows) - each.of_table for each in after.definetti.values()]
+    return Gains(max(rises, default=0.0), max(guesses, default=0.0), after.reidentification.prosecutor.largest)
+
+
+def release_of(bench: Workbench, project: OpenProject, number: int) -> Release:
+    """The release of a run; after a restart it is made again from its classes, and verified again."""
+    run = project.runs.get(number)
+    if run is None:
+        raise NotFoundError
+    if run.state != "done":
+        raise SchemaError("This run has no release.")
+    if number not in project.releases:
+        folder = project.folder.run_folder(number)
+        start = Partition.load(folder / CLASSES)
+        schema = Schema.load(folder / SCHEMA)
+        method = find(run.method, run.options)
+        release = anonymize(project.table.source, schema, method=method, seed=run.seed, time=0, start=start)
+        with bench.lock:
+            project.releases = dict([*project.releases.items(), (number, release)][-4:])
+    return project.releases[number]
+
+
+def run_again(visit: Visit) -> Response:
+    """Run what was lost or failed once more, by the same seed and schema."""
+    with visit.bench.lock:
+        project = visit.bench.check_revision(visit.form.number("revision"))
+        before = project.runs.get(visit.form.number("run") or 0)
+        if before is None:
+            raise NotFoundError
+        run = KeptRun(before.number, before.method, before.options, before.seed, before.seconds_allowed)
+        schema = Schema.load(project.folder.run_folder(before.number) / SCHEMA)
+        start_run(visit.bench, project, run, schema)
+    return go("/run")
+
+
+def remove_run(visit: Visit) -> Response:
+    """Remove a run and its files."""
+    with visit.bench.lock:
+        project = visit.bench.check_revision(visit.form.number("revision"))
+        run = project.runs.get(visit.form.number("run") or 0)
+        if run is None:
+            raise NotFoundError
+        if run.state == "running":
+            raise SchemaError("This run goes on. Stop it first.")
+        run.remove(project.folder.run_folder(run.number))
+        for held in (project.runs, project.releases, project.reports):
+            held.pop(run.number, None)
+    return go("/run")
+
+
+def begin_comparison(visit: Visit) -> Response:
+    """Compare methods as the settings are, on all rows or some of them."""
+    with visit.bench.lock:
+        project = visit.bench.check_revision(visit.form.number("revision"))
+        schema = project.settings.schema(project.folder.folder)
+        names = [name for name in visit.form.every("methods") if name in REGISTRY]
+        if len(names) < 2:
+            raise SchemaError("Tick two methods or more.")
+        source = project.table.sample(COMPARED)
+
+        def work(job: BackgroundJob) -> None:
+            found = compare(source, schema, methods=names, queries=QUERIES, progress=job.listen, control=job.control)
+            with visit.bench.lock:
+                project.comparison = found
+
+        visit.bench.begin("compare", "/run", work)
+    return go("/run")

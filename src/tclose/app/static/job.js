@@ -1,0 +1,32 @@
+// While work goes on, asks how far it is; when it is over, shows the page anew.
+import { show } from "/static/swap.js";
+
+let timer = 0;
+
+export function watchJob() {
+  clearTimeout(timer);
+  if (document.querySelector("[data-job]")) timer = setTimeout(ask, 400);
+}
+
+async function ask() {
+  const place = document.querySelector("[data-job]");
+  if (!place) return;
+  try {
+    const job = await (await fetch("/job.json", { credentials: "same-origin" })).json();
+    if (job.state !== "running") {
+      const answer = await fetch(location.pathname, { credentials: "same-origin" });
+      return show(await answer.text(), answer.redirected ? answer.url : null);
+    }
+    const names = JSON.parse(place.dataset.stages || "{}");
+    place.querySelector("[data-stage]").textContent = names[job.stage] || job.stage;
+    place.querySelector("[data-seconds]").textContent = job.seconds;
+    const bar = place.querySelector("[data-done]");
+    if (job.done === null) bar.removeAttribute("value");
+    else bar.value = job.done;
+    place.querySelector("[data-loss-line]").hidden = job.loss === null;
+    if (job.loss !== null) place.querySelector("[data-loss]").textContent = job.loss.toFixed(4);
+    timer = setTimeout(ask, 500);
+  } catch {
+    timer = setTimeout(ask, 3000); // the server may be busy
+  }
+}

@@ -1,0 +1,172 @@
+"""Take away: release, certificate, reports, record and schema as files, and the same as a command and a script."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+
+from tclose.app.background_job import BackgroundJob
+from tclose.app.kept_runs import CLASSES, SCHEMA, KeptRun
+from tclose.app.run_step import release_of
+from tclose.app.site import NotFoundError, Site, Visit, go
+from tclose.app.workbench import OpenProject
+from tclose.errors import SchemaError
+from tclose.evaluation.report.public_report import public_report_html
+from tclose.evaluation.report.report_page import report_html
+from tclose.pages.pdf import to_pdf
+from tclose.release.atomic import PRIVATE, write_whole
+from tclose.release.release import Release
+from tclose.table.table_location import TableLocation
+
+FORMATS = ("csv", "csv.gz", "tsv", "parquet", "arrow", "jsonl")
+OUT = "out"
+PRIVATE_FILES = ("record.json", "private-report.html", CLASSES)
+
+
+def routes(site: Site) -> list[Route]:
+    """The addresses of this step."""
+    return [
+        site.get("/take", show_latest),
+        site.get("/take/{run:int}", show_take),
+        site.post("/take/{run:int}", write_files, show_take),
+        site.get("/take/{run:int}/file/{name}", download),
+    ]
+
+
+@dataclass(frozen=True)
+class TakenFile:
+    """A file to take away: its name, its bytes, and whether it may be given to others."""
+
+    name: str
+    size: int
+    is_public: bool
+
+
+def show_latest(visit: Visit) -> Response:
+    """The last run that came to an end."""
+    project = visit.bench.the_project()
+    done = [run.number for run in project.runs.values() if run.state == "done"]
+    if done:
+        return go(f"/take/{max(done)}")
+    return visit.page("nothing.html", "take")
+
+
+def _run(visit: Visit) -> tuple[OpenProject, KeptRun]:
+    project = visit.bench.the_project()
+    run = project.runs.get(visit.number("run"))
+    if run is None or run.state != "done":
+        raise NotFoundError
+    return project, run
+
+
+def show_take(visit: Visit) -> Response:
+    """The files, and what makes them again."""
+    project, run = _run(visit)
+    folder = project.folder.run_folder(run.number)
+    others = [each for each in sorted(project.runs) if project.runs[each].state == "done"]
+    return visit.page(
+        "take.html", "take", run=run, files=files_of(folder / OUT), formats=FORMATS, others=others, folder=str(folder),
+        command=command_for(project, run), script=script_for(project, run), is_temporary=project.is_temporary,
+    )  # fmt: skip
+
+
+def files_of(folder: Path) -> list[TakenFile]:
+    """What was written, those first that may be given away."""
+    if not folder.is_dir():
+        return []
+    found = [
+        TakenFile(each.name, each.stat().st_size, each.name not in PRIVATE_FILES)
+        for each in sorted(folder.iterdir())
+        if not each.name.startswith(".")
+    ]
+    return sorted(found, key=lambda file: not file.is_public)
+
+
+def write_files(visit: Visit) -> Response:
+    """Write and verify everything, in the background."""
+    project, run = _run(visit)
+    form, folder = visit.form, project.folder.run_folder(run.number) / OUT
+    kind = form.text("format")
+    if kind not in FORMATS:
+        raise SchemaError("There is no such format.")
+    wants_pdf, escapes = form.has("pdf"), form.has("escape") and kind in ("csv", "csv.gz", "tsv")
+
+    def work(job: BackgroundJob) -> None:
+        job.listen("verify", None, None)
+        release = release_of(visit.bench, project, run.number)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700)
+        job.listen("write", None, None)
+        output = folder / f"release.{kind}"
+        release.write(output, record=folder / "record.json", escape_formulas=escapes)
+        write_whole(folder / SCHEMA, release.schema.to_toml(folder).encode())
+        job.listen("report", None, None)
+        _write_reports(project, release, output, wants_pdf)
+
+    visit.bench.begin("write", f"/take/{run.number}", work)
+    return go("/job")
+
+
+def _write_reports(project: OpenProject, release: Release, output: Path, wants_pdf: bool) -> None:
+    page = public_report_html(output, release.schema)
+    write_whole(output.parent / "report.html", page.encode())
+    if wants_pdf:
+        write_whole(output.parent / "report.pdf", to_pdf(page))
+    private = report_html(project.table.source, release)
+    write_whole(output.parent / "private-report.html", private.encode(), PRIVATE)
+
+
+def download(visit: Visit) -> Response:
+    """One of the files."""
+    project, run = _run(visit)
+    folder = project.folder.run_folder(run.number)
+    name = visit.request.path_params["name"]
+    made = {
+        "anonymize.sh": f"{command_for(project, run)}\n",
+        "anonymize.py": script_for(project, run),
+    }
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    if name in made:
+        return Response(made[name], media_type="text/plain; charset=utf-8", headers=headers)
+    known = {file.name: folder / OUT / file.name for file in files_of(folder / OUT)} | {CLASSES: folder / CLASSES}
+    if name not in known:
+        raise NotFoundError
+    return FileResponse(known[name], media_type="application/octet-stream", headers=headers)
+
+
+def _method_options(run: KeptRun) -> list[str]:
+    return [part for name, value in run.options.items() for part in ("--option", f"{name}={value}")]
+
+
+def command_for(project: OpenProject, run: KeptRun) -> str:
+    """The command that makes the same classes: by the seed, or from the classes that were kept."""
+    location, folder = project.request.location, project.folder.run_folder(run.number)
+    parts = ["tclose", "anonymize", location.place, *location.options, "-s", str(folder / SCHEMA), "-o", "release.csv"]
+    parts += ["--method", run.method, *_method_options(run), "--seed", str(run.seed), "--record", "record.json"]
+    if not run.is_repeatable:
+        parts += ["--start", str(folder / CLASSES), "--time", "0"]
+    return shlex.join(parts)
+
+
+def script_for(project: OpenProject, run: KeptRun) -> str:
+    """The same in Python."""
+    location, folder = project.request.location, project.folder.run_folder(run.number)
+    method = f"tclose.algorithms.find({run.method!r}, {run.options!r})" if run.options else repr(run.method)
+    start = "" if run.is_repeatable else f"    start=tclose.Partition.load({str(folder / CLASSES)!r}),\n    time=0,\n"
+    return (
+        '"""Makes the same release again: the same classes, in another random order of rows."""\n\n'
+        f"import tclose\nimport tclose.algorithms\n\nrelease = tclose.anonymize(\n    {_table_in_python(location)},\n"
+        f"    {str(folder / SCHEMA)!r},\n    method={method},\n    seed={run.seed},\n{start})\n"
+        'release.write("release.csv", record="record.json")\n'
+    )
+
+
+def _table_in_python(location: TableLocation) -> str:
+    named = [(key, getattr(location, key)) for key in ("format", "sheet", "codes", "table", "query")]
+    rest = "".join(f", {key}={value!r}" for key, value in named if value)
+    return f"tclose.TableLocation({location.place!r}{rest})" if rest else repr(location.place)
