@@ -90,7 +90,7 @@ def same_values(
     >>> schema = Schema.from_dict({"k": 1, "quasi": {"q": {"kind": "text"}},
     ...     "sensitive": {"pay": {"distance": "ordered", "t": 1}}})
     >>> original, released = (Source.of(pl.DataFrame({"pay": pay})) for pay in (["1.0", "2", "3"], [2, 1]))
-    >>> before, after = same_values(original, released, schema, "pay", np.arange(3))
+    >>> before, after = (each.tolist() for each in same_values(original, released, schema, "pay", np.arange(3)))
     >>> before[1] == after[0], before[0] == after[1], before[2] in after
     (True, True, False)
     """
