@@ -74,6 +74,23 @@ def test_rows_of_the_original_are_shown_only_if_asked_for(done: Client) -> None:
     assert not any(f">p{n}<" in text for n in range(240))  # an identifier is never shown
 
 
+def test_classes_are_filtered_by_size_and_by_what_they_show(done: Client) -> None:
+    def count(**fields: object) -> int:
+        text = done.form("/look/1/classes/1", fields).text
+        found = re.search(r"(\d+) classes", text)
+        assert found is not None
+        return int(found[1])
+
+    release = project_of(done).releases[1]
+    sizes = release.measured.grouping.sizes
+    assert count() == len(sizes)
+    middle = int(np.median(sizes))
+    assert count(least=middle) == int((sizes >= middle).sum())
+    shown = release.aligned().select("age", "sex").unique()
+    assert count(shows="f") == len(shown.filter(pl.any_horizontal(pl.all().cast(pl.String).str.contains("f"))))
+    assert count(shows="<nobody>") == 0
+
+
 def test_files_are_written_verified_and_told_apart(done: Client) -> None:
     page = done.follow(done.form("/take/1", {"format": "csv", "escape": "yes"}))
     assert page.status == 200, problem(page)
@@ -125,6 +142,12 @@ def test_a_stopped_run_is_made_again_from_its_classes(tmp_path: Path) -> None:
         opened(client)
         client.form("/promise", {"k": 4, "t-3": "0.4"})
         client.follow(client.form("/run", {"method": "tight", "effort": "best", "seconds": "1"}))
+        client.follow(client.form("/take/1", {"format": "parquet", "pdf": "yes"}))
+        report = project_of(client).folder.run_folder(1) / "out" / "report.pdf"
+        job = client.server.bench.job
+        assert job is not None
+        if "weasyprint" not in job.problem.lower():  # which `tclose[pdf]` and Pango bring
+            assert report.read_bytes().startswith(b"%PDF")
         run = project_of(client).runs[1]
         assert run.state == "done", run.problem
         assert not run.is_repeatable

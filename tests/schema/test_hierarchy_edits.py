@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -56,15 +58,14 @@ def test_whatever_is_done_every_value_stays() -> None:
     values = set(found.leaves)
     for step in range(300):
         some = chance.sample(range(len(found.labels)), k=min(2, len(found.labels)))
+        changes: list[Callable[[], Hierarchy]] = [
+            partial(group_nodes, found, some, f"group {step}"),
+            partial(move_nodes, found, some[:1], some[1]),
+            partial(dissolve_node, found, some[0]),
+            partial(rename_node, found, some[0], f"name {step}"),
+        ]
         try:
-            found = chance.choice(
-                [
-                    lambda: group_nodes(found, some, f"group {step}"),  # noqa: B023
-                    lambda: move_nodes(found, some[:1], some[1]),  # noqa: B023
-                    lambda: dissolve_node(found, some[0]),  # noqa: B023
-                    lambda: rename_node(found, some[0], f"name {step}"),  # noqa: B023
-                ]
-            )()
+            found = chance.choice(changes)()
         except SchemaError:
             continue
         assert set(found.leaves) == values

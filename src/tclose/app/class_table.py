@@ -31,6 +31,8 @@ class ClassTable:
         By sensitive attribute and joint, how far each is from the table.
     farthest
         The largest share of its t that a class uses, over all attributes with one.
+    columns
+        The released quasi-identifiers.
     groups
         By sensitive attribute, the group of each row's value, the names of groups, and what they stand for.
     """
@@ -41,6 +43,16 @@ class ClassTable:
     distances: dict[str, NDArray[np.float64]]
     farthest: NDArray[np.float64]
     groups: dict[str, Groups]
+    columns: tuple[str, ...]
+
+    def shows(self, text: str) -> NDArray[np.bool_]:
+        """Which classes have a released value that holds this text; all if it is empty."""
+        if not text:
+            return np.ones(len(self.sizes), bool)
+        values = self.released.select(self.columns)[self.firsts.tolist()]
+        holding = pl.all().cast(pl.String).str.contains(text, literal=True).fill_null(False)
+        found: NDArray[np.bool_] = values.select(pl.any_horizontal(holding)).to_series().to_numpy()
+        return found
 
 
 @lru_cache(maxsize=4)
@@ -54,4 +66,5 @@ def class_table(release: Release) -> ClassTable:
     used = [found / asked.get(name, 1.0) for name, found in distances.items()]
     farthest = np.max(used, axis=0) if used else np.zeros(len(grouping.sizes))
     groups = {each.column: group_values(schema, measured, each) for each in schema.sensitive}
-    return ClassTable(release.aligned(), grouping.sizes, firsts, distances, farthest, groups)
+    columns = tuple(schema.released_quasi)
+    return ClassTable(release.aligned(), grouping.sizes, firsts, distances, farthest, groups, columns)

@@ -189,7 +189,7 @@ def show_classes(visit: Visit) -> Response:
     least, most = form.number("least") or 1, form.number("most") or int(table.sizes.max(initial=1))
     order = form.text("order") if form.text("order") in ("far", "small", "large") else "far"
     keys = {"far": -table.farthest, "small": table.sizes, "large": -table.sizes}[order]
-    chosen = np.flatnonzero((table.sizes >= least) & (table.sizes <= most))
+    chosen = np.flatnonzero((table.sizes >= least) & (table.sizes <= most) & table.shows(form.text("shows")))
     chosen = chosen[np.lexsort((table.sizes[chosen], keys[chosen]))]
     last = max(math.ceil(len(chosen) / CLASSES_A_PAGE), 1)
     page = min(max(form.number("page") or visit.number("page"), 1), last)
@@ -204,6 +204,7 @@ def show_classes(visit: Visit) -> Response:
     return visit.page(
         "classes.html", "look", run=visit.number("run"), entries=entries, names=names, page=page, last=last,
         n_classes=len(chosen), order=order, least=least, most=most, attributes=list(table.distances),
+        shows=form.text("shows"),
     )  # fmt: skip
 
 

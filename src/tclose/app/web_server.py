@@ -8,6 +8,7 @@ import ipaddress
 import os
 import socket
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pathlib import Path
 import uvicorn
 from starlette.applications import Starlette
 
+from tclose.algorithms import methods
 from tclose.app import columns_step, entrance, hierarchies_step, look_step, open_step, promise_step, run_step, take_step
 from tclose.app.access_keys import AccessKeys
 from tclose.app.gate import Gate
@@ -124,6 +126,7 @@ class WebServer:
 
     def run(self) -> None:
         """Serve until someone ends it, or nobody uses it."""
+        threading.Thread(target=methods, name="tclose methods", daemon=True).start()  # loads them before they are shown
         try:
             asyncio.run(self._serve())
         finally:
