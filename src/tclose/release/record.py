@@ -30,6 +30,8 @@ class Record:
         Rows read, and rows left out for missing values.
     unpicked_rows
         Rows left out because another row of the same person was picked (`unit_rows = "one"`).
+    method
+        The name of the method that formed the classes.
     seconds
         Time by stage.
     notes
