@@ -18,10 +18,10 @@ The experiments of *SABRE* (Cao, Karras, Kalnis, Tan, 2011) on census data: figu
 about streams. Every number and verdict below is computed from the data beside the pictures,
 `pictures/papers/figureN.json`; only what the paper says, and the two sections after the claims, are written by hand.
 
-```
-{command}            measure all, and write data, pictures and this page; TCLOSE_ROWS sets the rows
-{command} 10 11      only some figures
-{command} --draw     measure nothing: pictures and page from the data that is there
+```console
+$ {command}            # measure all, and write data, pictures and this page; TCLOSE_ROWS sets the rows
+$ {command} 10 11      # only some figures
+$ {command} --draw     # measure nothing: pictures and page from the data that is there
 ```
 """
 WHY = """## What we make of it

@@ -321,7 +321,7 @@ def warmup(
         warm([find_method(name, []) for name in method or REGISTRY], tell, jobs or min(os.cpu_count() or 1, 4))
 
 
-@app.command(epilog="[bold]Example:[/bold] tclose demo --rows 5000 --folder /tmp/demo")
+@app.command(epilog="[bold]Example:[/bold] tclose demo --rows 1000 --folder /tmp/demo")
 def demo(
     rows: Annotated[int, typer.Option(min=100, help="Rows of the hospital table.")] = 20_000,
     folder: Annotated[Path, typer.Option(help="Where its files go.")] = Path("demo"),
