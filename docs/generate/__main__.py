@@ -1,8 +1,12 @@
-"""Write every generated page and block: `python -m docs.generate`."""
+"""Write every generated page and picture: `python -m docs.generate`; with `--quick`, no picture of the gallery."""
 
 from __future__ import annotations
 
-from docs.generate.pages import write
+import sys
+
+from docs.generate.pages import drawn, generated, write
 
 if __name__ == "__main__":
-    write()
+    write(generated())
+    if "--quick" not in sys.argv[1:]:
+        write(drawn())

@@ -101,7 +101,8 @@ def certificate_page() -> str:
             "It lies beside a release, as `release.csv.certificate.json`, and may be published. It holds only what "
             "follows from the released file, the schema and the method. `tclose verify` believes nothing in it: "
             "each field is computed again and compared, or listed as claimed. "
-            "[What is guaranteed](../guarantees.md#certificate-and-record) says why.",
+            "[What is guaranteed](../guarantees.md#certificate-and-record) says why, and "
+            "[how to defend a release](../how-to/sign-and-defend.md) how to read one.",
             table(["field", "what it says", "`tclose verify`"], rows),
             "## The record",
             "It is written where you ask with `--record`, readable by its owner alone. It is for whoever releases, and "

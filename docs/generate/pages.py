@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from docs.generate.api_reference import classes_page, functions_page, methods_page, modules_page
 from docs.generate.certificate_reference import certificate_page
 from docs.generate.cli_reference import cli_page
+from docs.generate.concept_pictures import FOLDER, PICTURES
 from docs.generate.error_reference import errors_page
-from docs.generate.marked import DOCS
+from docs.generate.gallery import gallery_page, picture, scripts
+from docs.generate.marked import DOCS, ROOT
+from docs.generate.result_tables import pages_with_figures
 from docs.generate.schema_reference import schema_page
 
 PAGES: dict[str, Callable[[], str]] = {
+    "gallery/index.md": gallery_page,
     "reference/cli.md": cli_page,
     "reference/schema-keys.md": schema_page,
     "reference/certificate.md": certificate_page,
@@ -25,24 +29,33 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def generated() -> Iterator[tuple[Path, str]]:
-    """Every generated file with what it should hold."""
+    """Every generated page and every quick picture, with what it should hold."""
     for name, make in PAGES.items():
         yield DOCS / name, make().rstrip() + "\n"
+    for name, draw in PICTURES.items():
+        yield FOLDER / name, draw()
+    yield from pages_with_figures()
 
 
-def stale() -> list[str]:
-    """The generated files that do not hold what they should."""
+def drawn() -> Iterator[tuple[Path, str]]:
+    """The pictures of the gallery, which take some seconds."""
+    for script in scripts():
+        yield script.with_suffix(".svg"), picture(script)
+
+
+def stale(found: Iterable[tuple[Path, str]]) -> list[str]:
+    """The files that do not hold what they should."""
     return [
-        path.relative_to(DOCS).as_posix()
-        for path, text in generated()
+        path.relative_to(ROOT).as_posix()
+        for path, text in found
         if not path.exists() or path.read_text(encoding="utf-8") != text
     ]
 
 
-def write() -> None:
+def write(found: Iterable[tuple[Path, str]]) -> None:
     """Write all of them that changed."""
-    for path, text in generated():
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
+    for path, text in found:
+        if stale([(path, text)]):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-            print(f"written: {path.relative_to(DOCS)}")
+            print(f"written: {path.relative_to(ROOT)}")

@@ -97,10 +97,20 @@ def for_utility(folder: Path) -> dict[str, Any]:
     return {**given, "df": frame, "schema": schema, "release": release}
 
 
+def for_readers(folder: Path) -> dict[str, Any]:
+    """The files that a reader of Start has."""
+    files(folder)
+    return {}
+
+
 GIVEN = {  # by page, what it takes for granted; the others take nothing
-    "README.md": for_tables,
+    "README.md": for_commands,
     "choosing.md": for_tables,
     "first-schema.md": for_commands,
+    "how-to/build-hierarchies.md": for_readers,
+    "how-to/choose-quasi-identifiers.md": for_readers,
+    "how-to/choose-t.md": for_readers,
+    "how-to/sign-and-defend.md": for_readers,
     "inputs.md": for_tables,
     "methods.md": for_tables,
     "streams.md": for_streams,

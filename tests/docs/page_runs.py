@@ -40,7 +40,7 @@ def run_page(found: list[Block], folder: Path, given: dict[str, Any]) -> None:
 def _run(block: Block, folder: Path, names: dict[str, Any]) -> None:
     if block.language == "python":
         with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile("\n" * block.line + block.text, str(block.page), "exec"), names)
+            exec(compile("\n" * block.line + block.text, str(block.page), "exec", dont_inherit=True), names)
     elif block.language == "pycon":
         _run_examples(block, names)
     else:

@@ -13,7 +13,7 @@ from docs.generate.certificate_reference import FIELDS, INSIDE, unexplained, wri
 from docs.generate.cli_reference import commands, examples
 from docs.generate.error_reference import kinds_of
 from docs.generate.marked import DOCS
-from docs.generate.pages import PAGES, stale
+from docs.generate.pages import PAGES, drawn, generated, stale
 from docs.generate.schema_reference import TABLES, UndocumentedKeyError, keys
 from tclose.errors import TcloseError
 from tclose.release.certificate_check import OF_A_FILE
@@ -26,7 +26,12 @@ def read(name: str) -> str:
 
 
 def test_generated_pages_are_current() -> None:
-    assert stale() == [], "run `python -m docs.generate`"
+    assert stale(generated()) == [], "run `python -m docs.generate`"
+
+
+@pytest.mark.slow
+def test_pictures_are_what_their_scripts_draw() -> None:
+    assert stale(drawn()) == [], "run `python -m docs.generate`"
 
 
 def test_every_public_name_is_on_a_page() -> None:

@@ -126,9 +126,7 @@ def test_strict_ends_when_one_class_is_all_there_can_be() -> None:
     )
     assert cut is not None
     assert len(cut) == 2
-    with pytest.raises(
-        InfeasibleError, match=r"greatest common divisor of their rows is 1\. Take 'fragments' instead"
-    ):
+    with pytest.raises(InfeasibleError, match=r"greatest common divisor of their rows is 1\. Take 'fragments' instead"):
         tclose.anonymize(frame, keys, method="fragments-strict")
 
 
