@@ -31,6 +31,10 @@ SABRE promises t by a bound on buckets and class sizes, so that its classes use 
 bound comes near t, nothing is left for small classes: that is why SABRE's loss may rise with t, and is large for small
 fanouts ([Benchmarks](benchmarks.md) has it with `search_budget=true`, which is for that). The claims on time compare
 implementations: ours of KNN and Incognito are compiled kernels.
+
+The comparisons with Mondrian are harder on SABRE than the paper's: [our Mondrian](methods.md#mondrian) chooses the
+axis by loss, cuts categories at the borders of subtrees first, and orders siblings by frequency. A Mondrian as in the
+paper was not measured.
 """
 SCALE = """## What differs from the paper
 

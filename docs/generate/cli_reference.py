@@ -94,8 +94,8 @@ def _shared(found: dict[str, Any]) -> dict[str, str]:
 
 
 def _options(options: list[Any]) -> str:
-    rows = [[_names(each), _takes(each), _default(each), sentence(_plain(each.help or ""))] for each in options]
-    return table(["option", "takes", "if not given", "what it does"], rows)
+    rows = [[_names(each), sentence(_plain(each.help or "")), _takes(each), _default(each)] for each in options]
+    return table(["option", "what it does", "takes", "if not given"], rows)
 
 
 def _names(option: Any) -> str:

@@ -61,11 +61,11 @@ def schema_page() -> str:
 def _rows(held_by: type[Any], own_name: str | None = None) -> str:
     hints = get_type_hints(held_by)
     rows = [
-        [code(name), _allowed(hints[name]), _default(each), sentence(told)]
+        [code(name), sentence(told), _allowed(hints[name]), _default(each)]
         for name, (each, told) in keys(held_by).items()
         if name != own_name
     ]
-    return table(["key", "allowed", "if not given", "what it means"], rows)
+    return table(["key", "what it means", "allowed", "if not given"], rows)
 
 
 def _allowed(hint: Any) -> str:

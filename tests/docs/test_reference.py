@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, make_dataclass
 
 import pytest
@@ -42,6 +43,12 @@ def test_every_public_name_is_on_a_page() -> None:
     assert [each.__name__ for each in kinds_of(TcloseError) if f"`{each.__name__}`" not in errors] == []
     rest = {*tclose.__all__} - {*told, "__version__", "datasets", "distances", "pages", "stream", "testing"}
     assert [name for name in rest if f"`{name}`" not in errors] == []
+
+
+def test_every_public_name_has_an_example() -> None:
+    """Those of methods are on docs/methods.md: they would compile loops here."""
+    names = [*public("function"), *public("class")]
+    assert [name for name in names if ">>>" not in (inspect.getdoc(getattr(tclose, name)) or "")] == []
 
 
 def test_every_command_and_option_is_on_the_page() -> None:

@@ -92,6 +92,19 @@ class Attacks:
     allowed
         By sensitive attribute with caps (`rise`, `beta`), the most that a belief may rise by them, beside what it
         rises by in the release.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 22, 23, 61, 62, 63], "illness": ["flu", "cold"] * 3})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 3, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> found = tclose.attack(table, asked, method="mondrian")
+    >>> found.before.linkage.unique, found.after.linkage.unique
+    (1.0, 0.0)
+    >>> round(found.after.skewness["illness"].worst_rise, 3)
+    0.167
     """
 
     before: AttackResults
