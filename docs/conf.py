@@ -56,6 +56,12 @@ def _bars(app: Sphinx, what: str, name: str, value: object, options: object, lin
             lines[place] = line.replace("|", r"\|")
 
 
+def _made_elsewhere(app: Sphinx, what: str, name: str, value: object, *rest: object) -> tuple[str, str] | None:
+    """Of a class with hidden fields nobody gives the arguments: its signature is not shown."""
+    hidden = what == "class" and any(field.startswith("_") for field in getattr(value, "__dataclass_fields__", ()))
+    return ("", "") if hidden else None
+
+
 def _short_signatures() -> None:
     """The keys of a schema are many, and on a page of their own: functions that take them are shown with `**keys`."""
     for name in tclose.__all__:
@@ -69,3 +75,4 @@ def setup(app: Sphinx) -> None:
     _short_signatures()
     app.connect("source-read", _inside)
     app.connect("autodoc-process-docstring", _bars)
+    app.connect("autodoc-process-signature", _made_elsewhere)

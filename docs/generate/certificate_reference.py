@@ -113,4 +113,7 @@ def certificate_page() -> str:
 
 
 def _judged(name: str) -> str:
-    return f"lists it as claimed: {CLAIMED[name]}" if name in CLAIMED else "" if "." in name else "checks it"
+    owner, _, inner = name.partition(".")
+    if owner not in CLAIMED:
+        return "checks it"
+    return "lists it as claimed" if inner else f"lists it as claimed: {CLAIMED[owner]}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+import tomllib
 from dataclasses import dataclass, make_dataclass
 
 import pytest
@@ -13,7 +15,7 @@ from docs.generate.api_reference import public
 from docs.generate.certificate_reference import FIELDS, INSIDE, unexplained, written_fields
 from docs.generate.cli_reference import commands, examples
 from docs.generate.error_reference import kinds_of
-from docs.generate.marked import DOCS
+from docs.generate.marked import DOCS, ROOT
 from docs.generate.pages import PAGES, drawn, generated, stale
 from docs.generate.schema_reference import TABLES, UndocumentedKeyError, keys
 from tclose.errors import TcloseError
@@ -49,6 +51,12 @@ def test_every_public_name_has_an_example() -> None:
     """Those of methods are on docs/methods.md: they would compile loops here."""
     names = [*public("function"), *public("class")]
     assert [name for name in names if ">>>" not in (inspect.getdoc(getattr(tclose, name)) or "")] == []
+
+
+def test_every_extra_is_on_the_first_page() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {*project["optional-dependencies"]} - {"dev", "docs", "fuzz"}  # those are for developers
+    assert {*re.findall(r"^\| `(\w+)` \|", read("start.md"), re.MULTILINE)} == extras
 
 
 def test_every_command_and_option_is_on_the_page() -> None:
