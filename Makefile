@@ -1,6 +1,7 @@
 # make demo      sets up what a user installs, and anonymizes a hospital table of 20,000 rows
 # make test      sets up and runs everything CI runs
 # make check     the everyday one: lint, types, import contract, tests and doctests
+# make docs      builds the site of the documentation: build/docs/index.html
 # make bounds    runs every kernel with its indices checked; part of make test
 # make fuzz      random tables against a slow judge; SECONDS=600 if not said
 # make campaign  what takes long, by NAME (fuzz, histories, mutants, pairs, readers, seeds, writers), for SECONDS; its counts are kept in benchmarks/campaigns
@@ -12,7 +13,7 @@ USED := .venv/.installed-for-use
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 TESTS := $(BIN)/pytest -n 2 --dist worksteal --durations 25
 
-.PHONY: setup system demo test bounds check warm lint types contract bench peers campaign fuzz clean
+.PHONY: setup system demo test bounds check warm lint types contract bench peers campaign fuzz docs clean
 
 setup: $(STAMP)
 
@@ -69,6 +70,12 @@ types: setup
 
 contract: setup
 	$(BIN)/lint-imports --no-cache
+
+# Generated pages are written anew, and the site is built without a warning. Nothing is loaded from elsewhere.
+docs: setup
+	$(BIN)/python -m docs.generate
+	$(BIN)/sphinx-build -W --keep-going -q -j 2 -b html docs build/docs
+	@echo "build/docs/index.html"
 
 # What other packages need to be measured against lives in an environment of its own.
 peers: setup

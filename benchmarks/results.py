@@ -7,6 +7,7 @@ import os
 import platform
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,14 @@ def verdict(console: Console, met: bool, text: str) -> None:
 def save(name: str, measured: dict[str, Any], load: float) -> None:
     """Write the figures of a benchmark as JSON, with the machine they were taken on."""
     RESULTS.mkdir(exist_ok=True)
-    figures = {"benchmark": name, "machine": machine(), "load_before": load, "load_after": round(os.getloadavg()[0], 2)}
+    figures: dict[str, Any] = {"benchmark": name, "date": today(), "machine": machine()}
+    figures |= {"load_before": load, "load_after": round(os.getloadavg()[0], 2)}
     (RESULTS / f"{name}.json").write_text(json.dumps(figures | measured, indent=2) + "\n", encoding="utf-8")
+
+
+def today() -> str:
+    """The day of a measurement, as the pages tell it."""
+    return datetime.now(UTC).date().isoformat()
 
 
 def machine() -> dict[str, Any]:

@@ -18,10 +18,10 @@ The experiments of *SABRE* (Cao, Karras, Kalnis, Tan, 2011) on census data: figu
 about streams. Every number and verdict below is computed from the data beside the pictures,
 `pictures/papers/figureN.json`; only what the paper says, and the two sections after the claims, are written by hand.
 
-```
-{command}            measure all, and write data, pictures and this page; TCLOSE_ROWS sets the rows
-{command} 10 11      only some figures
-{command} --draw     measure nothing: pictures and page from the data that is there
+```console
+$ {command}            # measure all, and write data, pictures and this page; TCLOSE_ROWS sets the rows
+$ {command} 10 11      # only some figures
+$ {command} --draw     # measure nothing: pictures and page from the data that is there
 ```
 """
 WHY = """## What we make of it
@@ -31,6 +31,10 @@ SABRE promises t by a bound on buckets and class sizes, so that its classes use 
 bound comes near t, nothing is left for small classes: that is why SABRE's loss may rise with t, and is large for small
 fanouts ([Benchmarks](benchmarks.md) has it with `search_budget=true`, which is for that). The claims on time compare
 implementations: ours of KNN and Incognito are compiled kernels.
+
+The comparisons with Mondrian are harder on SABRE than the paper's: [our Mondrian](methods.md#mondrian) chooses the
+axis by loss, cuts categories at the borders of subtrees first, and orders siblings by frequency. A Mondrian as in the
+paper was not measured.
 """
 SCALE = """## What differs from the paper
 

@@ -77,7 +77,18 @@ class SchemaError(TcloseError):
 
 
 class TableError(TcloseError):
-    """The table cannot be read, or does not fit its schema."""
+    """The table cannot be read, or does not fit its schema.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [30, 40], "town": ["A", "B"]})
+    >>> tclose.anonymize(table, {"k": 2, "quasi": {"age": {"kind": "numeric"}}})
+    Traceback (most recent call last):
+        ...
+    tclose.errors.TableError: ...town...
+    """
 
 
 class ValuesError(TableError):
@@ -101,7 +112,17 @@ class SizeError(TableError):
 
 
 class InfeasibleError(TcloseError):
-    """No release meets the requirement, or only a useless one does."""
+    """No release meets the requirement, or only a useless one does.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [30, 40]})
+    >>> tclose.anonymize(table, {"k": 3, "quasi": {"age": {"kind": "numeric"}}}, method="mondrian")
+    Traceback (most recent call last):
+    tclose.errors.InfeasibleError: The table has 2 rows, and k = 3 asks for more in every class.
+    """
 
 
 class VerificationError(TcloseError):
@@ -125,7 +146,13 @@ class MeasureError(TcloseError, ValueError):
 
 
 class MissingExtraError(TcloseError):
-    """An optional dependency is needed and absent."""
+    """An optional dependency is needed and absent.
+
+    Examples
+    --------
+    >>> print(MissingExtraError("weasyprint", "pdf", "A page as PDF"))
+    A page as PDF needs 'weasyprint'. Install it with: pip install 'tclose[pdf]'
+    """
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs '{package}'. Install it with: pip install 'tclose[{extra}]'")

@@ -14,6 +14,7 @@ import typer
 
 from tclose import __version__
 from tclose.cli import choosing, first_schema, republishing, streaming, web_app
+from tclose.cli.exit_codes import exit_code_of, exit_codes_text
 from tclose.cli.options import (
     Data,
     Engine,
@@ -36,28 +37,18 @@ from tclose.cli.signals import ended_by_signals
 from tclose.cli.table_options import reads_table
 from tclose.errors import (
     EarlierReleaseWarning,
-    EngineError,
     FormulaWarning,
     HighLossWarning,
-    InfeasibleError,
-    LockError,
     RepeatedIdentifierWarning,
     TcloseError,
     VerificationError,
     printable,
 )
 
-EXIT_CODES = (
-    "[bold]Exit codes:[/bold] 0 done; 1 something else went wrong, such as a full disk or a file that another "
-    "process writes; 2 wrong usage; 3 bad input "
-    "(table, schema or hierarchy); 4 the requirement cannot be met; 5 verification failed; 129 and 143 ended by SIGHUP "
-    "and SIGTERM."
-)
-
 app = typer.Typer(
     name="tclose",
     help="Make tables about people t-close, and prove it.",
-    epilog=EXIT_CODES,
+    epilog=exit_codes_text(),
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -380,7 +371,7 @@ def warmup(
         warm([find_method(name, []) for name in method or REGISTRY], tell, jobs or min(os.cpu_count() or 1, 4))
 
 
-@app.command(epilog="[bold]Example:[/bold] tclose demo --rows 5000 --folder /tmp/demo")
+@app.command(epilog="[bold]Example:[/bold] tclose demo --rows 1000 --folder /tmp/demo")
 def demo(
     rows: Annotated[int, typer.Option(min=100, help="Rows of the hospital table.")] = 20_000,
     folder: Annotated[Path, typer.Option(help="Where its files go.")] = Path("demo"),
@@ -424,8 +415,7 @@ def main() -> None:
         sys.exit(code if isinstance(code, int) else 0)
     except TcloseError as error:
         say(f"Error: {error}")
-        codes = {LockError: 1, EngineError: 1, InfeasibleError: 4, VerificationError: 5}
-        sys.exit(next((code for kind, code in codes.items() if isinstance(error, kind)), 3))
+        sys.exit(exit_code_of(type(error)))
     except OSError as error:
         if isinstance(error, BrokenPipeError):  # the reader of stdout went away
             os._exit(1)

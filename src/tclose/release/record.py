@@ -32,6 +32,8 @@ class Record:
         Rows left out because another row of the same person was picked (`unit_rows = "one"`).
     left_out_rows
         Rows left out because that saves most (`suppress_rows`).
+    method
+        The name of the method that formed the classes.
     seconds
         Time by stage.
     notes

@@ -97,6 +97,19 @@ class Release:
         What keeps k, t and loss where they are; not publishable.
     partition
         The classes as the method gave them, to start another run from; not publishable.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 22, 23, 61, 62, 63], "illness": ["flu", "cold"] * 3})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 3, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> release = tclose.anonymize(table, asked, method="mondrian", seed=1)
+    >>> release.aligned()["age"].to_list()
+    ['[21, 23]', '[21, 23]', '[21, 23]', '[61, 63]', '[61, 63]', '[61, 63]']
+    >>> release.measured.k, release.measured.t["illness"]
+    (3, Fraction(1, 6))
     """
 
     schema: Schema

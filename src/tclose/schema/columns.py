@@ -43,8 +43,10 @@ class Quasi:
     step
         Interval ends snap outward to multiples of it: a number, or for dates a number of days
         or one of day, month, quarter, year.
-    bottom, top
-        Values beyond are only said to be beyond.
+    bottom
+        Values below it are only said to be below it.
+    top
+        Values above it are only said to be above it.
     range
         Lowest and highest possible value; the observed ones if not given.
     publish
@@ -195,14 +197,28 @@ class Sensitive:
         The largest distance of a class from the whole table.
     l
         The diversity of each class.
-    hierarchy, order, range, matrix
-        The domain of the distance.
-    bins, edges
-        Bin first: the guarantee is then on the bins (`bins` of equal frequency, or between `edges`).
+    hierarchy
+        Of distance hierarchical: the tree of its values.
+    order
+        Of distance ordered: its values from first to last. Numbers, dates and times need none.
+    range
+        Of distance numeric: the lowest and the highest possible value; the observed ones if not given.
+    matrix
+        Of distance matrix: how far each value is from each other.
+    bins
+        Of distance ordered: bin the values first, as many bins of equal frequency. The promise is then on the bins.
+    edges
+        Of distance ordered: bin the values first, between these numbers. The promise is then on the bins.
     format
         How dates or times of an ordered attribute are written, if not ISO (as `strptime` has it).
-    rise, beta, enhanced, levels
-        Caps on the share of every single value: see `caps`.
+    rise
+        A cap: the share of a value in a class is at most this much above its share in the table.
+    beta
+        A cap: the share of a value in a class is at most 1 + beta times its share in the table.
+    enhanced
+        The stricter form of beta, which also protects frequent values.
+    levels
+        Of distance hierarchical: rise and beta hold for the inner nodes of the tree too.
     """
 
     column: str

@@ -37,6 +37,51 @@ class Schema:
 
     Make one with `load` or `from_dict`.
 
+    Attributes
+    ----------
+    k
+        The least number of rows in a class.
+    quasi
+        The quasi-identifiers: a table of keys for each column.
+    sensitive
+        The sensitive attributes: a table of keys for each column.
+    joint
+        Sensitive attributes that are bound together: a table of keys for each joint.
+    recode
+        How the values of a class become one. `generalize` replaces them by a broader value that covers them all;
+        `suppress` keeps a value where the whole class agrees, and replaces it by `*` elsewhere.
+    missing
+        What a missing value is: `category`, a value of its own; `drop`, a reason to leave the row out; `error`, a
+        reason to refuse the table. It must be given once some values are missing.
+    missing_values
+        Spellings that mean missing, beside empty, null and NaN.
+    identifiers
+        Columns that are never released.
+    keep
+        Columns that are released as they are. With the released quasi-identifiers they must still leave groups of k.
+    keep_unchecked
+        Release the kept columns even where they single people out; the certificate says so first.
+    unit
+        The column that says whom a row is about. It is never released.
+    unit_rows
+        What becomes of several rows of one person: `one` keeps one of them, `all` releases all and counts k in persons.
+    unit_pick
+        Which row `unit_rows = "one"` keeps: `random`, or the `first` or `last` by `unit_order`.
+    unit_order
+        The column that orders the rows of a person.
+    roles
+        Roles for columns by pattern: `quasi`, `sensitive`, `identifier` or `keep`. A column that is named wins.
+    delimiter
+        What divides the columns of a text file.
+    encoding
+        The encoding of the input; a release is always UTF-8.
+    decimal
+        The decimal sign of numbers in text files.
+    thousands
+        The sign between groups of three digits in text files; empty for none.
+    header
+        Whether the first line of a text file names the columns.
+
     Examples
     --------
     >>> schema = Schema.from_dict({

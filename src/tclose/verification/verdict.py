@@ -35,6 +35,20 @@ class Verdict:
         By sensitive attribute, how far shares of persons with a value rise, where persons are counted and known.
     warning
         What kept columns do that nobody checked (`keep_unchecked`); it comes first wherever the verdict is shown.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> ages, illnesses = ["[21, 23]"] * 3 + ["61"] * 2, ["flu", "cold", "flu", "cold", "flu"]
+    >>> released = pl.DataFrame({"age": ages, "illness": illnesses})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 3, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> verdict = tclose.verify(released, asked)
+    >>> verdict.holds, verdict.k
+    (False, 2)
+    >>> print(verdict.problems[0])
+    The smallest class has 2 rows, and k is 3.
     """
 
     problems: tuple[str, ...]

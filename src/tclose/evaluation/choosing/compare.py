@@ -47,6 +47,17 @@ class Comparison:
         That kept columns are not checked (`keep_unchecked`).
     allowed
         By sensitive attribute with caps, the most that a belief may rise by them.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 22, 23, 61, 62, 63], "illness": ["flu", "cold"] * 3})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 3, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> found = tclose.compare(table, asked, methods=["mondrian"], t=["0.1", "0.2"], queries=0, jobs=1)
+    >>> [(float(run.t), run.refused is None, run.classes) for run in found.runs]
+    [(0.1, False, 0), (0.2, True, 2)]
     """
 
     rows: int

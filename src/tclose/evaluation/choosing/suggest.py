@@ -63,6 +63,17 @@ class Suggestion:
         That kept columns are not checked (`keep_unchecked`).
     allowed
         By sensitive attribute with caps, the most that a belief may rise by them.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 22, 23, 61, 62, 63], "illness": ["flu", "cold"] * 3})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 3, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> found = tclose.suggest(table, asked, method="mondrian", t=["0.1", "0.2", "0.5"], max_rise=0.2, queries=0)
+    >>> found.t, round(found.runs[found.chosen].loss, 3)
+    (Fraction(1, 5), 0.048)
     """
 
     rows: int
