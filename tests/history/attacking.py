@@ -44,7 +44,7 @@ def who_knows(asked: Asked, tables: Sequence[Table], ran: Ran, run: Run, most: i
 
 
 def _does_the_same(asked: Asked, tables: Sequence[Table], ran: Ran, run: Run) -> bool:
-    """Whether the same persons share the same classes and enter at the same times: what counts wait is not published."""
+    """Whether the same persons share classes and enter at the same times; counts of who waits are not published."""
     again = run(asked, tables)
     same = (again.released, again.partitions) == (ran.released, ran.partitions)
     return same and again.shown.entered() == ran.shown.entered()
