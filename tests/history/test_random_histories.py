@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from tclose.history.intersection_attack import intersect
 from tests.history.attacking import who_believes, who_ignores, who_knows
 from tests.history.histories import random_history, run_history, run_naively
-from tests.oracles.history_attackers import TooManyWorlds
+from tests.oracles.history_attackers import TooManyWorlds, worlds_of
 from tests.seeds import for_seeds
 
 pytestmark = pytest.mark.filterwarnings("ignore::tclose.errors.HighLossWarning")
@@ -34,6 +36,30 @@ def test_naive_releases_are_found_out() -> None:
         broken += who_ignores(asked, naive.shown) > 0
         assert who_believes(asked, naive.shown) is None or who_believes(asked, naive.shown) <= 0  # type: ignore[operator]
     assert broken >= 6
+
+
+@for_seeds(30, at_a_time=30, everyday=1)
+def test_the_attack_knows_nothing_that_is_not_so_in_all_worlds(seed: int) -> None:
+    """Narrowed bounds are sound; on naive releases they are also found to be worth something."""
+    asked, tables = random_history(seed)
+    shown = run_naively(asked, tables).shown
+    persons = sorted({person for classes in shown.classes for person in classes})
+    classes = np.array([[each.get(person, -1) for each in shown.classes] for person in persons], np.int64)
+    versions = np.array([[each.get(person, -1) for each in shown.versions] for person in persons], np.int64)
+    found = intersect(classes, versions, {"all": np.array(shown.truth)}, asked.k)
+    assert found.atoms == len(shown.atoms())
+    assert found.alone == sum(len(atom) == 1 for atom in shown.atoms())
+    assert found.below_k == sum(len(atom) for atom in shown.atoms() if len(atom) < asked.k)
+    worlds = worlds_of(shown)
+    known = [
+        int((worlds[:, variables] == value).sum(axis=1).min()) / len(variables)
+        for _, variables in shown.groups()
+        for value in range(shown.values)
+    ]
+    assert found.known_share <= max(known) + 1e-12
+    settled = {v for v in range(len(shown.truth)) if (worlds[:, v] == worlds[0, v]).all()}
+    owners = {person for versions in shown.versions for person, v in versions.items() if v in settled}
+    assert found.certain <= len(owners)
 
 
 @pytest.mark.slow

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from tclose.algorithms import find
-from tclose.errors import InfeasibleError, SchemaError, TableError
+from tclose.errors import InfeasibleError, SchemaError, TableError, VerificationError
+from tclose.history.atom_promises import PastReleases, ReferenceTable
 from tclose.history.followed_schema import check_follows, check_supported
 from tclose.history.history_check import check_history, find_atoms
 from tclose.history.history_state import AWAY, WITHDRAWN, HistoryState
@@ -120,6 +121,18 @@ def test_changed_persons_of_two_classes_do_not_form_one() -> None:
     before = living.shown
     assert living.release(two_classes("h", "h", "h", "h")) == {"changes_held": 2}
     assert living.shown == before
+
+
+def test_a_mistake_of_what_chooses_is_found_by_what_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If whoever wants to may leave and enter, nothing is released: the checker shares no code with what chooses."""
+    for kind in (PastReleases, ReferenceTable):
+        monkeypatch.setattr(kind, "keeping", lambda _self, _groups, n_groups: np.ones(n_groups, bool))
+    rows = two_classes("f", "h", "f", "h")
+    for later in (two_classes("h", "h", "h", "h"), rows[1:]):
+        living = Living(schema_with(0.5))
+        living.release(rows)
+        with pytest.raises(VerificationError, match="would not keep"):
+            living.release(later)
 
 
 def test_those_who_change_together_enter_if_all_keep_the_promise() -> None:

@@ -54,6 +54,14 @@ class Shown:
         total = sum(counts.values())
         return [Fraction(counts[value], total) for value in range(self.values)]
 
+    def entered(self) -> list[frozenset[int]]:
+        """For each release, the persons whose values were new in it."""
+        found, last = [], dict[int, int]()
+        for versions in self.versions:
+            found.append(frozenset(person for person, variable in versions.items() if last.get(person) != variable))
+            last |= versions
+        return found
+
     def past(self, person: int) -> tuple[object, ...]:
         """In which class a person was in each release, and in which of them the values were new."""
         told: list[object] = []

@@ -185,6 +185,8 @@ def _numbered(given: str, last: int) -> tuple[int, str]:
     number, equals, place = given.partition("=")
     if not equals or not number.isdecimal():
         number, place = str(last), given
+    if not last:
+        raise typer.BadParameter("--original: the history has no release yet.")
     if not 1 <= int(number) <= last:
         raise typer.BadParameter(f"--original {number}=...: the history has releases 1 to {last}.")
     return int(number), place

@@ -43,6 +43,9 @@ def show_counts(counts: dict[str, int]) -> None:
 def show_history(state: HistoryState, verdict: HistoryVerdict, attacks: list[Intersected]) -> None:
     """The releases, the check and the attack."""
     terminal = console()
+    if not state.number:
+        terminal.print("The history has no release yet.")
+        return
     rows = []
     for entry in state.releases:
         waits = sum(entry.counts[name] for name in WAITING if name != "barred")
@@ -60,7 +63,7 @@ def show_history(state: HistoryState, verdict: HistoryVerdict, attacks: list[Int
             ]
         )
     print_table(terminal, ("release", "file", "rows", "classes", "loss", *COLUMNS, "waiting"), rows, n_words=2)
-    if verdict.holds and state.number:
+    if verdict.holds:
         far = ", ".join(f"{float(t):.4f} in '{shown(name)}'" for name, t in verdict.t.items())
         terminal.print(
             f"[green]All releases together keep their promise[/green]: {verdict.atoms:,} atoms of at least "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -63,21 +63,42 @@ class ReferenceTable:
         return found
 
 
-def keeping_pasts(state: HistoryState, groups: Integers, n_groups: int, schema: Schema) -> Flags:
-    """Which groups of persons keep the promise by all values they were ever released with.
+@dataclass(frozen=True, eq=False)
+class PastReleases:
+    """All releases so far as what groups of persons are compared with, each read when it is first needed.
 
-    Parameters
+    Attributes
     ----------
-    groups
-        The group of each person, from 0 to below `n_groups`; -1 for none. The persons of a group are of one atom.
+    state
+        What was released.
     schema
         What is promised.
     """
-    found = np.ones(n_groups, bool)
-    of_version = groups[state.version_person]
-    for origin in np.unique(state.version_origin[of_version >= 0]).tolist():
-        versions = state.version_of[:, origin - 1]
-        versions = versions[versions >= 0]
-        looked_at = np.where(state.version_origin[versions] == origin, of_version[versions], -1)
-        found &= ReferenceTable.of(state.sensitive[versions], schema).keeping(looked_at, n_groups)
-    return found
+
+    state: HistoryState
+    schema: Schema
+    _read: dict[int, tuple[Integers, ReferenceTable]] = field(default_factory=dict, repr=False)
+
+    def keeping(self, groups: Integers, n_groups: int) -> Flags:
+        """Which groups of persons keep the promise by all values they were ever released with.
+
+        Parameters
+        ----------
+        groups
+            The group of each person, from 0 to below `n_groups`; -1 for none. The persons of a group are of one atom.
+        """
+        found = np.ones(n_groups, bool)
+        of_version, origins = groups[self.state.version_person], self.state.version_origin
+        for origin in np.unique(origins[of_version >= 0]).tolist():
+            versions, table = self._release(origin)
+            looked_at = np.where(origins[versions] == origin, of_version[versions], -1)
+            found &= table.keeping(looked_at, n_groups)
+        return found
+
+    def _release(self, number: int) -> tuple[Integers, ReferenceTable]:
+        """The versions of a release, and their values."""
+        if number not in self._read:
+            versions = self.state.version_of[:, number - 1]
+            versions = versions[versions >= 0]
+            self._read[number] = versions, ReferenceTable.of(self.state.sensitive[versions], self.schema)
+        return self._read[number]

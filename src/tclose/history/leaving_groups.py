@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.history.atom_promises import keeping_pasts
-from tclose.history.history_state import AWAY, RELEASED, HistoryState
+from tclose.history.atom_promises import PastReleases
+from tclose.history.history_state import AWAY, RELEASED
 from tclose.history.person_changes import PersonChanges
 from tclose.schema.schema import Schema
 
@@ -53,14 +53,14 @@ def find_leaving(changes: PersonChanges, schema: Schema, withdraw: bool) -> Leav
         Whether the class of a deleted person who cannot leave is withdrawn.
     """
     state = changes.state
-    released = state.places == RELEASED
+    past, released = PastReleases(state, schema), state.places == RELEASED
     # Deleted and changed ones apart from the rest and from each other, or only the ones, or only the others.
-    all_three = _split(state, released, (changes.changed, changes.deleted), schema)
-    deleted_only = _split(state, released, (changes.deleted,), schema)
-    changed_only = _split(state, released, (changes.changed,), schema)
+    all_three = _split(past, released, (changes.changed, changes.deleted))
+    deleted_only = _split(past, released, (changes.deleted,))
+    changed_only = _split(past, released, (changes.changed,))
     deleted = changes.deleted & (all_three | deleted_only)[state.atoms]
     changed = changes.changed & (all_three | (changed_only & ~deleted_only))[state.atoms]
-    returned = changes.returned & _split(state, state.places == AWAY, (changes.returned,), schema)[state.atoms]
+    returned = changes.returned & _split(past, state.places == AWAY, (changes.returned,))[state.atoms]
     withdrawn = np.zeros(len(state), bool)
     if withdraw and (held := np.flatnonzero(changes.deleted & ~deleted)).size:
         last = state.class_of[:, -1]
@@ -69,7 +69,7 @@ def find_leaving(changes: PersonChanges, schema: Schema, withdraw: bool) -> Leav
     return LeavingGroups(deleted, changed, returned, withdrawn)
 
 
-def _split(state: HistoryState, among: Flags, parts: tuple[Flags, ...], schema: Schema) -> Flags:
+def _split(past: PastReleases, among: Flags, parts: tuple[Flags, ...]) -> Flags:
     """Of each atom, whether all parts and what remains keep the promise; false where a part is empty.
 
     Parameters
@@ -79,6 +79,7 @@ def _split(state: HistoryState, among: Flags, parts: tuple[Flags, ...], schema: 
     parts
         Persons of the first part, of the second, ...
     """
+    state = past.state
     n_atoms, width = int(state.atoms.max(initial=-1)) + 1, len(parts) + 1
     allowed = np.zeros(n_atoms, bool)
     touched = np.ones(n_atoms, bool)
@@ -91,7 +92,7 @@ def _split(state: HistoryState, among: Flags, parts: tuple[Flags, ...], schema: 
         present, dense = np.unique(groups[groups >= 0], return_inverse=True)
         numbered = np.full(len(state), -1, np.int64)
         numbered[groups >= 0] = dense
-        kept = keeping_pasts(state, numbered, len(present), schema)
+        kept = past.keeping(numbered, len(present))
         allowed[touched] = True
         allowed[present[~kept] // width] = False
     return allowed
