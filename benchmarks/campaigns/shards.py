@@ -1,9 +1,9 @@
 """Shards: engines whose workers are killed, whose driver is killed, and whose disk is full.
 
 After each run there is a release that is complete and verified, the same rows as of a run that nobody disturbed; or
-none. The local engine runs until `SHARD_KILLS` of its workers were killed (100 if not said), at random moments; then its
-driver is killed at random moments, and its files may not grow beyond random sizes. On Spark, where that is there, the
-Python worker of every shard is killed the first time.
+none. The local engine runs until `SHARD_KILLS` of its workers were killed (100 if not said), at random moments; then
+its driver is killed at random moments, and its files may not grow beyond random sizes. On Spark, where that is there,
+the Python worker of every shard is killed the first time.
 """
 
 from __future__ import annotations
