@@ -15,6 +15,7 @@ from benchmarks.campaigns.mutants import mutate
 from benchmarks.campaigns.pairs import pairs
 from benchmarks.campaigns.readers import fuzz_readers
 from benchmarks.campaigns.seeds import seeds
+from benchmarks.campaigns.shards import shards
 from benchmarks.campaigns.writers import writers
 from benchmarks.results import machine
 
@@ -26,6 +27,7 @@ CAMPAIGNS: dict[str, Callable[[], dict[str, Any]]] = {
     "pairs": pairs,
     "readers": fuzz_readers,
     "seeds": seeds,
+    "shards": shards,
     "writers": writers,
 }
 

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import tclose
-from tclose.errors import InfeasibleError, SchemaError, TableError, VerificationError
+from tclose.errors import EngineError, InfeasibleError, SchemaError, TableError, VerificationError
+from tests.scale import killing_methods
 from tests.scale.folders import as_multiset, put, released
 from tests.scale.test_local_engine import LOOSE, people
 from tests.scale.test_whole_table import MIXED, mixed_frame
@@ -20,6 +21,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 def on_spark(spark: Any, frame: pl.DataFrame, n_tasks: int = 3) -> Any:
     return spark.createDataFrame(frame.to_arrow()).repartition(n_tasks)
+
+
+def by_value(module: Any) -> None:
+    """Send what stands in a module to the executors, which cannot import it."""
+    from pyspark import cloudpickle
+
+    register: Any = cloudpickle.register_pickle_by_value
+    register(module)
 
 
 def collected(df: Any) -> pl.DataFrame:
@@ -40,16 +49,23 @@ def test_a_dataframe_is_released_and_verified(spark: Any) -> None:
     made.release()
 
 
-def test_the_same_rows_with_few_and_many_tasks(spark: Any) -> None:
+@pytest.fixture(scope="module")
+def undisturbed(spark: Any) -> pl.DataFrame:
+    """The rows of a release in few tasks, none of which failed."""
+    return run_small(spark, 2, "mondrian")
+
+
+def run_small(spark: Any, n_tasks: int, method: Any) -> pl.DataFrame:
     from tclose.spark import anonymize
 
-    frame = people(2000)
-    found = []
-    for n_tasks in (2, 12):
-        made = anonymize(on_spark(spark, frame, n_tasks), LOOSE, seed=1, method="mondrian", shard_rows=800)
-        found.append(as_multiset(collected(made.table)))
-        made.release()
-    assert found[0].equals(found[1])
+    made = anonymize(on_spark(spark, people(1500), n_tasks), LOOSE, seed=1, method=method, shard_rows=800)
+    rows = as_multiset(collected(made.table))
+    made.release()
+    return rows
+
+
+def test_the_same_rows_with_few_and_many_tasks(spark: Any, undisturbed: pl.DataFrame) -> None:
+    assert run_small(spark, 12, "mondrian").equals(undisturbed)
 
 
 def test_every_kind_of_column_and_promise(spark: Any) -> None:
@@ -103,3 +119,20 @@ def test_files_that_were_written_wrongly_are_not_released(
     with pytest.raises(VerificationError):
         anonymize_folder_on_spark(spark, data, LOOSE, out, seed=1, method="mondrian")
     assert sorted(os.listdir(tmp_path)) == ["in"]
+
+
+def test_workers_killed_meanwhile_lose_no_row(spark: Any, undisturbed: pl.DataFrame, tmp_path: Path) -> None:
+    """The Python worker of every shard is killed the first time: what comes out is what would have come out."""
+    by_value(killing_methods)
+    assert run_small(spark, 2, killing_methods.KillingMondrian(str(tmp_path))).equals(undisturbed)
+    assert len(os.listdir(tmp_path)) >= 2
+
+
+def test_an_engine_that_gives_up_is_one_sentence(spark: Any) -> None:
+    from tclose.spark import anonymize
+
+    by_value(killing_methods)
+    with pytest.raises(EngineError, match="Spark ended the work") as error:
+        anonymize(on_spark(spark, people(500)), LOOSE, seed=1, method=killing_methods.AlwaysKilling())
+    assert error.value.__cause__ is None
+    assert error.value.__suppress_context__

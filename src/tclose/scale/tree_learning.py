@@ -36,7 +36,9 @@ LEAST_ROWS = 400  # of the sample, in a node that is cut by what it shows
 MOST_ROWS = 30_000  # of the sample, at which a cut is chosen
 MOST_STRATA, MOST_BINS = 64, 256
 PAIRS = 2_000  # of rows, whose common span says how far apart the rows of a side are
-BLEND_COST = 0.02  # a blended cut tears rows apart that lie together
+BLEND_COST = (
+    0.02  # what a fully blended cut is charged: it tears rows apart, and whoever knew it could tell values apart
+)
 
 
 @dataclass(eq=False)
@@ -92,20 +94,24 @@ class TreeLearner:
     def _choose(
         self, sample: EncodedTable, rows: Keys, weight: float, number: int, strata: list[Strata]
     ) -> BlendedCut | None:
-        """The cut that saves most of those that keep both sides within the limits; None if there is none."""
+        """The cut that saves most of those that keep both sides within the limits; None if halving at random is better.
+
+        Random halves are no closer together than the node's rows are, and tell nothing to whoever knows the plan. So a
+        blended cut is taken only where it saves more than it is charged for.
+        """
         n_rows = len(sample) * weight
         if len(sample) > MOST_ROWS:
             chosen = np.sort(self.rng.choice(len(sample), MOST_ROWS, replace=False))
             sample, rows = sample.take(chosen), rows[chosen]
         draws = as_shares(mixed(rows, CUT_SALT + number))
-        best: tuple[float, BlendedCut] | None = None
+        least, best = _spread(sample, np.ones(len(sample), bool), self.rng), None
         for axis in range(len(sample.axes)):
             for quantile in QUANTILES:
                 at = float(np.clip(quantile + self.rng.uniform(-NOISE, NOISE), 0.05, 0.95))
                 cut, cost = self._least_blended(sample, draws, axis, at, strata, n_rows)
-                if cut is not None and (best is None or cost < best[0]):
-                    best = cost, cut
-        return None if best is None else best[1]
+                if cut is not None and cost < least:
+                    least, best = cost, cut
+        return best
 
     def _least_blended(
         self, sample: EncodedTable, draws: Floats, axis: int, quantile: float, strata: list[Strata], n_rows: float
@@ -251,6 +257,8 @@ def _spread(sample: EncodedTable, left: NDArray[np.bool_], rng: np.random.Genera
     """The mean loss of two rows of one side, drawn at random: how tight the classes of both sides can be."""
     total = 0.0
     for side in (np.flatnonzero(left), np.flatnonzero(~left)):
+        if not len(side):
+            continue
         one, other = rng.choice(side, PAIRS), rng.choice(side, PAIRS)
         total += len(side) / len(left) * sum(_pair_losses(sample, one, other))
     return total
