@@ -12,6 +12,7 @@ import tclose
 import tclose.datasets.hard
 import tclose.distances
 import tclose.pages
+import tclose.spark
 import tclose.stream
 import tclose.testing
 from docs.generate.marked import GENERATED, anchor, safe, sentence, table
@@ -68,6 +69,7 @@ def modules_page() -> str:
         tclose.datasets: ("census", "hospital"),
         tclose.datasets.hard: _own(tclose.datasets.hard),
         tclose.distances: tclose.distances.__all__,
+        tclose.spark: tclose.spark.__all__,
         tclose.stream: tclose.stream.__all__,
         tclose.testing: _own(tclose.testing),
     }

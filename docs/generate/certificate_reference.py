@@ -21,6 +21,7 @@ FIELDS = {
     "required.l": "For each sensitive attribute, the diversity asked; `recursive` has a `c` and an `l`.",
     "required.rise": "For each attribute with this cap, how far the share of a value may rise.",
     "required.beta": "For each attribute with this cap, its beta; `enhanced` if that form is asked.",
+    "required.suppress_rows": "The share of rows that may be left out.",
     "required.counted": "Which of these count persons and which count rows, where a person may have several rows.",
     "reached": "What the verifier measured on the released values: k, t, l, and rise and beta where they are asked. "
     "Each t is an `exact` fraction and a `value`.",
@@ -37,6 +38,9 @@ FIELDS = {
     "columns.step": "Of a quasi-identifier, if the schema has one.",
     "columns.bottom": "Of a quasi-identifier, if the schema has one.",
     "columns.top": "Of a quasi-identifier, if the schema has one.",
+    "columns.weight": "What it counts in the loss beside the others, if that is not 1.",
+    "columns.coarsest": "The limit of the schema on how coarse it may be.",
+    "columns.finest": "The limit of the schema on how fine it may be.",
     "columns.publish": "Of a number or a date: `interval`, `bounds` or `mean`.",
     "columns.distance": "Of a sensitive attribute: the ground distance that t is measured with.",
     "columns.guarantee": "Of a sensitive attribute in bins: that the promise is on the bins.",

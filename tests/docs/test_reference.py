@@ -43,7 +43,7 @@ def test_every_public_name_is_on_a_page() -> None:
     assert [name for name in told if f":: tclose.{name}\n" not in pages] == []
     errors = read("reference/errors.md")
     assert [each.__name__ for each in kinds_of(TcloseError) if f"`{each.__name__}`" not in errors] == []
-    rest = {*tclose.__all__} - {*told, "__version__", "datasets", "distances", "pages", "stream", "testing"}
+    rest = {*tclose.__all__} - {*told, "__version__", "datasets", "distances", "pages", "spark", "stream", "testing"}
     assert [name for name in rest if f"`{name}`" not in errors] == []
 
 

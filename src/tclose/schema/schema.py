@@ -50,6 +50,8 @@ class Schema:
     recode
         How the values of a class become one. `generalize` replaces them by a broader value that covers them all;
         `suppress` keeps a value where the whole class agrees, and replaces it by `*` elsewhere.
+    suppress_rows
+        The share of rows that may be left out, if together they keep the promise of a class.
     missing
         What a missing value is: `category`, a value of its own; `drop`, a reason to leave the row out; `error`, a
         reason to refuse the table. It must be given once some values are missing.
