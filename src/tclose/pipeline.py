@@ -49,7 +49,7 @@ from tclose.table.class_rises import largest_rises
 from tclose.table.classes import Tally
 from tclose.table.coded import CodedColumn
 from tclose.table.column_digests import column_digests
-from tclose.table.encode import EncodedTable, encode_rows
+from tclose.table.encode import EncodedTable, encode_rows, with_objective
 from tclose.table.measuring import measure_classes
 from tclose.table.partition import Partition
 from tclose.table.row_selection import select_rows
@@ -143,7 +143,7 @@ def anonymize(
     seed = secrets.randbits(63) if seed is None else seed
     with _stage("encode", seconds, tell):
         selected, rows = select_rows(source, schema, seed=seed)
-        table = encode_rows(source, selected, rows, schema, show_values)
+        table = with_objective(encode_rows(source, selected, rows, schema, show_values), source, selected, schema)
         requirement = Requirement.of(schema, table)
         if repeated := repeated_identifiers(source, schema):
             warnings.warn(repeated, RepeatedIdentifierWarning, stacklevel=2)

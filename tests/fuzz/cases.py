@@ -90,6 +90,7 @@ class _Maker:
                     sensitive[name].pop("t", None)
         self._others(schema)
         self._persons(schema)
+        self._objective(schema)
         if self.comma:
             schema |= {"decimal": ",", "delimiter": ";"}
         method, options = choose_method(schema, self.n, draw)
@@ -124,6 +125,19 @@ class _Maker:
         if schema["unit_rows"] == "one":
             self.columns.append(Column("when", "int", tuple(draw.randint(0, 5) for _ in range(self.n))))
             schema |= {"unit_pick": draw.choice(["first", "last"]), "unit_order": "when"}
+
+    def _objective(self, schema: dict[str, Any]) -> None:
+        """What is optimized, drawn apart; now and then a target that is refused."""
+        draw = random.Random(f"{self.seed} objective")
+        if draw.random() > 0.12:
+            return
+        targets = [*schema.get("sensitive", {}), *schema.get("keep", ())]
+        if draw.random() < 0.05:
+            targets = [*schema["quasi"]]
+        if targets and draw.random() < 0.5:
+            schema |= {"objective": "classify", "target": draw.choice(targets)}
+        else:
+            schema["objective"] = "queries"
 
     # -- columns
 

@@ -180,7 +180,10 @@ def run_method(
     control: Control,
     start: Partition | None = None,
 ) -> Partition:
-    """Run a method; `start` comes back if it holds and loses no more. While loops are compiled, no time is counted."""
+    """Run a method; `start` comes back if it holds and loses no more. While loops are compiled, no time is counted.
+
+    Under another objective than loss a method that takes it compares with `start` itself.
+    """
     from tclose.kernels.compile import compiling_timed  # loads the compiler, which most of the package does without
 
     with compiling_timed() as compiling:
@@ -190,7 +193,8 @@ def run_method(
         found = algorithm.partition(table, requirement, rng=rng, control=control, start=start)
     if not isinstance(found, Partition) or len(found.labels) != len(table):
         raise SchemaError(f"'{algorithm.name}' must return a Partition with a label for each of the {len(table)} rows.")
-    return found if start is None else better_of(found, start, table)
+    by_loss = table.objective.name == "loss"  # else the method alone knows which is better
+    return better_of(found, start, table) if start is not None and by_loss else found
 
 
 def better_of(found: Partition, start: Partition, table: EncodedTable) -> Partition:

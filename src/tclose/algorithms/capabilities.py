@@ -7,6 +7,7 @@ from dataclasses import dataclass
 EVERY_DISTANCE = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
 EVERY_GUARANTEE = frozenset({"k", "t", "l", "rise", "beta"})
 IN_PERSONS = frozenset({"k in persons", "rise in persons", "beta in persons"})
+EVERY_OBJECTIVE = frozenset({"loss", "queries", "classify"})
 EVERY_RECODING = frozenset({"generalize", "suppress"})
 
 
@@ -23,6 +24,8 @@ class Capabilities:
     distances, guarantees, recodings
         The distances it knows, what it guarantees of k, t, l, rise and beta, and the values of `recode` it takes.
         k, rise and beta `in persons` are what `unit_rows = "all"` asks: the last two are not kept by merging classes.
+    objectives
+        The values of `objective` it takes: what it optimizes.
     needs_levels
         Whether every quasi-identifier must have a hierarchy to climb.
     small_only
@@ -41,5 +44,6 @@ class Capabilities:
     distances: frozenset[str] = EVERY_DISTANCE
     guarantees: frozenset[str] = EVERY_GUARANTEE
     recodings: frozenset[str] = EVERY_RECODING
+    objectives: frozenset[str] = frozenset({"loss"})
     needs_levels: bool = False
     small_only: bool = False

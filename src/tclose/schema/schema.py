@@ -20,7 +20,8 @@ from tclose.errors import SchemaError
 from tclose.schema.builders import Dates, Intervals
 from tclose.schema.columns import Joint, Quasi, Sensitive, is_whole
 from tclose.schema.name_patterns import ROLES, ColumnRules, is_pattern
-from tclose.schema.toml import column_as_dict, parse, read_toml
+from tclose.schema.objectives import wrong_objective
+from tclose.schema.toml import column_as_dict, parse, read_toml, relative_path
 from tclose.schema.written_forms import THOUSANDS, DateForm, NumberForm
 
 SchemaLike: TypeAlias = Union["Schema", Mapping[str, Any], str, Path]
@@ -61,6 +62,9 @@ class Schema:
     unit_rows: Literal["one", "all"] | None = None
     unit_pick: Literal["random", "first", "last"] | None = None
     unit_order: str | None = None
+    objective: Literal["loss", "queries", "classify"] = "loss"
+    workload: str | None = None
+    target: str | None = None
     roles: tuple[tuple[str, str], ...] = ()
     delimiter: str = ","
     encoding: str = "utf-8"
@@ -70,6 +74,8 @@ class Schema:
 
     def __post_init__(self) -> None:
         problems = [*self._wrong_keys(), *self._wrong_units(), *self._wrong_roles(), *self._wrong_joints()]
+        known = None if self.has_patterns else self.columns
+        problems += wrong_objective(self.objective, self.workload, self.target, known)
         if problems:
             raise SchemaError(*problems)
 
@@ -201,6 +207,8 @@ class Schema:
             if given != field.default:
                 listed = dict if field.name == "roles" else list
                 keys[field.name] = listed(given) if isinstance(given, tuple) else given
+        if self.workload is not None:
+            keys["workload"] = relative_path(self.workload, Path(base))
         keys["quasi"] = {quasi.column: column_as_dict(quasi, Path(base)) for quasi in self.quasi}
         keys["sensitive"] = {each.column: column_as_dict(each, Path(base)) for each in self.sensitive}
         if self.joint:

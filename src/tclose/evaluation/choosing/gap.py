@@ -150,6 +150,10 @@ def gap(
             'No method that proves a bound counts persons, so `gap` does not take unit_rows = "all". '
             'Take unit_rows = "one".'
         )
+    if schema.objective != "loss":
+        raise SchemaError(
+            f'Bounds are proven for the loss, so `gap` does not take objective = "{schema.objective}". Leave it out.'
+        )
     table = encode(source, schema, seed=seed)
     requirement = Requirement.of(schema, table)
     requirement.check_whole(table)

@@ -1,0 +1,191 @@
+"""Answers to COUNT queries: their error as an oracle has it, and a search that lowers it and breaks no promise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import groupby
+from random import Random
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+
+import tclose
+from tclose.algorithms import find
+from tclose.algorithms.control import Control
+from tclose.algorithms.requirement import Requirement
+from tclose.algorithms.shared.demand import decidable, soften
+from tclose.algorithms.tight.answering import LEAST_UNIT, AnswerSearch, draw_workload
+from tclose.algorithms.tight.pieces import Piece
+from tclose.evaluation.utility.even_boxes import boxes_of, points_of
+from tclose.evaluation.utility.queries import estimated_answers, precise_answers
+from tclose.evaluation.utility.utility import beside
+from tclose.schema.schema import Schema
+from tclose.table.count_queries import draw_queries
+from tclose.table.encode import EncodedTable, encode
+from tclose.table.source import read
+from tclose.testing import run
+from tests.algorithms.tight.small_pieces import stop_compiling
+from tests.oracles import answers as oracle
+from tests.seeds import for_seeds
+
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered")  # random numbers as plain Python
+Labels = NDArray[np.int64]
+PARENTS = {
+    "a": "north",
+    "b": "north",
+    "c": "deep",
+    "d": "deep",
+    "deep": "south",
+    "e": "south",
+    "north": "*",
+    "south": "*",
+}
+TREE = {"north": ["a", "b"], "south": {"deep": ["c", "d"], "e": []}}
+ILLS = ("cold", "flu", "rash")
+
+
+def small(seed: int, n: int = 24, missing: bool = True, recode: str = "generalize") -> tuple[pl.DataFrame, Schema]:
+    draw = Random(seed)
+    gone: list[Any] = [None] if missing else []
+    rows = [
+        {
+            "age": draw.choice([*range(20, 33), *gone]),
+            "town": draw.choice([*"abcde", *gone]),
+            "job": draw.choice(["x", "y", "z"]),
+            "ill": draw.choice(ILLS),
+        }
+        for _ in range(n)
+    ]
+    quasi = {
+        "age": {"kind": "numeric"} | ({"step": 5} if recode == "generalize" else {}),
+        "town": {"kind": "categorical", "hierarchy": TREE},
+        "job": {"kind": "categorical"},
+    }
+    sensitive = {"ill": {"distance": "equal", "t": 0.6}}
+    keys = {"k": 2, "quasi": quasi, "sensitive": sensitive, "missing": "category", "recode": recode}
+    return pl.DataFrame(rows, schema_overrides={"age": pl.Int64}), Schema.from_dict(keys | {"objective": "queries"})
+
+
+def shown_cells(members: list[dict[str, Any]], rows: list[dict[str, Any]], recode: str) -> dict[str, frozenset[Any]]:
+    """What a class shows: ages from its least to its largest, snapped to fives and cut to those that occur; all leaves
+    below the lowest common ancestor; and everything, missing values too, where that is the root or some are missing."""
+    shown = {}
+    for column in ("age", "town", "job"):
+        values = {row[column] for row in members}
+        every = {row[column] for row in rows}
+        if column == "town" and recode == "generalize":
+            every |= set("abcde")
+        if column == "age" and recode == "generalize" and every - {None}:
+            known = every - {None}
+            every |= set(range(min(known), max(known) + 1))
+        if None in values:
+            shown[column] = frozenset(every if len(values) > 1 else {None})
+        elif column == "age" and recode == "generalize":
+            low, high = min(values) // 5 * 5, -(-max(values) // 5) * 5
+            inside = [row["age"] for row in rows if row["age"] is not None and low <= row["age"] <= high]
+            shown[column] = frozenset(range(min(inside), max(inside) + 1))
+        elif column == "town" and recode == "generalize":
+            leaves = below(values)
+            shown[column] = frozenset(every if len(leaves) == 5 else leaves)
+        else:
+            shown[column] = frozenset(values if len(values) == 1 else every)
+    return shown
+
+
+def below(values: set[str]) -> set[str]:
+    def ways(node: str) -> list[str]:
+        return [node, *ways(PARENTS[node])] if node in PARENTS else [node]
+
+    common = next(node for node in ways(min(values)) if all(node in ways(value) for value in values))
+    return {leaf for leaf in "abcde" if common in ways(leaf)}
+
+
+def random_labels(n: int, seed: int) -> Labels:
+    return np.random.default_rng(seed).permutation(np.arange(n) // 3)
+
+
+FILE = "age,town,job,ill\n20..25,,,flu\n,south,x|z,\n27..,a|e,,cold|rash\n22|24..28,deep,y,\n,,,flu\n50..,,,\n"
+ASKED: list[dict[str, frozenset[Any]]] = [
+    {"age": frozenset(range(20, 26)), "ill": frozenset(["flu"])},
+    {"town": frozenset("cde"), "job": frozenset("xz")},
+    {"age": frozenset(range(27, 99)), "town": frozenset("ae"), "ill": frozenset(["cold", "rash"])},
+    {"age": frozenset([22, *range(24, 29)]), "town": frozenset("cd"), "job": frozenset("y")},
+    {"ill": frozenset(["flu"])},
+    {"age": frozenset(range(50, 99))},
+]
+
+
+@for_seeds(30)
+def test_the_error_of_a_workload_is_that_of_the_oracle(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    recode = ("generalize", "suppress")[seed % 2]
+    frame, schema = small(seed, missing=seed % 3 > 0, recode=recode)
+    path = tmp_path_factory.mktemp("asked") / "queries.csv"
+    path.write_text(FILE)
+    table = encode(read(frame), replace(schema, workload=str(path)))
+    assert table.objective.workload is not None
+    search, labels, rows = AnswerSearch(table, table.objective.workload), random_labels(24, seed), frame.to_dicts()
+    order = sorted(range(24), key=lambda row: labels[row])
+    classes = [[rows[row] for row in members] for _, members in groupby(order, key=lambda row: labels[row])]
+    shown = [shown_cells(members, rows, recode) for members in classes]
+    assert search.precise.tolist() == [oracle.precise(rows, query) for query in ASKED]
+    expected = [float(oracle.estimate(classes, shown, query)) for query in ASKED]
+    assert search.estimates(labels) == pytest.approx(expected, abs=1e-5)
+    expected_median = float(oracle.median_error(rows, classes, shown, ASKED))
+    assert search.median_error(labels) == pytest.approx(expected_median, abs=1e-5)
+
+
+@for_seeds(12)
+def test_random_queries_are_answered_as_a_release_is_measured(seed: int) -> None:
+    frame, schema = small(seed, 40, missing=seed % 2 > 0)
+    release = tclose.anonymize(
+        frame, replace(schema, objective="loss"), method="mondrian", seed=seed, allow_single_class=True
+    )
+    table = encode(read(frame), schema)
+    queries = draw_queries(table, 50, 3, 0.1, np.random.default_rng(seed))
+    search = AnswerSearch(table, draw_workload(table, np.random.default_rng(seed), 50))
+    seen = beside(frame, release)
+    assert search.precise.tolist() == precise_answers(points_of(seen), queries).tolist()
+    told = estimated_answers(boxes_of(seen), queries)
+    assert search.estimates(release.classes) == pytest.approx(told, abs=1e-5)
+
+
+def improved(
+    table: EncodedTable, requirement: Requirement, search: AnswerSearch, labels: Labels, seed: int,
+    n_trials: int = 400,
+) -> tuple[Labels, NDArray[np.float64]]:  # fmt: skip
+    """The labels after a search, and how far it says that answers are off."""
+    piece = Piece.of(table, decidable(requirement), soften(requirement), len(table))
+    excess = search.excess(labels)
+    found = search.improve(piece, labels, np.arange(len(table)), excess, n_trials, seed, Control())
+    return found, excess
+
+
+@for_seeds(20)
+def test_the_search_lowers_the_error_and_breaks_no_promise(seed: int) -> None:
+    frame, schema = small(seed, 60, missing=seed % 2 > 0)
+    table = encode(read(frame), schema)
+    requirement = Requirement.of(schema, table)
+    labels = run(find("mondrian"), table, requirement).labels
+    search = AnswerSearch(table, draw_workload(table, np.random.default_rng(seed), 80))
+    found, excess = improved(table, requirement, search, labels, seed)
+    assert excess == pytest.approx(search.excess(found), abs=1e-3)  # what goes along is what is so
+    truth, before = search.precise.tolist(), search.excess(labels).tolist()
+    unit = max(search.median_error(labels), LEAST_UNIT)
+    assert oracle.felt(excess.tolist(), truth, unit) <= oracle.felt(before, truth, unit) + 1e-6
+    assert requirement.holds_in_all(table, found)
+    assert (found == improved(table, requirement, search, labels, seed)[0]).all()
+
+
+def test_the_kernels_as_plain_python_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, schema = small(3, 30)
+    table = encode(read(frame), schema)
+    requirement = Requirement.of(schema, table)
+    search = AnswerSearch(table, draw_workload(table, np.random.default_rng(3), 12))
+    labels = run(find("mondrian"), table, requirement).labels
+    compiled = improved(table, requirement, search, labels, 5, n_trials=60)[0]
+    stop_compiling(monkeypatch)
+    plain = improved(table, requirement, AnswerSearch(table, search.workload), labels, 5, n_trials=60)[0]
+    assert (plain == compiled).all()
