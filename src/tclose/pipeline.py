@@ -150,7 +150,7 @@ def anonymize(
         unpicked, columns = count_unpicked(source, schema), column_digests(selected)
     dropped = source.n_rows - unpicked - len(table)
     record = Record(seed, digest, source.n_rows, dropped, algorithm.name, seconds, input_columns=columns)
-    record = replace(record, unpicked_rows=unpicked)
+    record = replace(record, unpicked_rows=unpicked, objective=schema.objective)
     warn_of_same_table(record, before)
     LOG.info("%d rows of %d, %d axes; method %s", len(table), source.n_rows, len(table.axes), algorithm.name)
     if start is not None and len(start.labels) != len(table):

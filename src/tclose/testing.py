@@ -287,7 +287,7 @@ def _made(maker: Maker, can: Capabilities) -> tuple[pl.DataFrame, Schema]:
 def _kept_target(can: Capabilities) -> tuple[pl.DataFrame, Schema]:
     """What is to be predicted is released as it is, and nobody checks it."""
     columns = _with_missing(can) | {"buys": ["yes" if row % 5 else None for row in range(_rows(can))]}
-    kept = {"keep": ["buys"], "keep_unchecked": True, "objective": "classify", "target": "buys"}
+    kept: dict[str, Any] = {"keep": ["buys"], "keep_unchecked": True, "objective": "classify", "target": "buys"}
     return _table(can, columns, missing="category", **kept)
 
 

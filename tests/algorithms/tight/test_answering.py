@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -17,15 +18,19 @@ from tclose.algorithms import find
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.demand import decidable, soften
+from tclose.algorithms.tight import tight
 from tclose.algorithms.tight.answering import LEAST_UNIT, AnswerSearch, draw_workload
 from tclose.algorithms.tight.pieces import Piece
+from tclose.algorithms.tight.tight import Tight
 from tclose.evaluation.utility.even_boxes import boxes_of, points_of
 from tclose.evaluation.utility.queries import estimated_answers, precise_answers
 from tclose.evaluation.utility.utility import beside
 from tclose.schema.schema import Schema
 from tclose.table.count_queries import draw_queries
 from tclose.table.encode import EncodedTable, encode
+from tclose.table.objective import LOSS
 from tclose.table.source import read
+from tclose.table.workload import Workload
 from tclose.testing import run
 from tests.algorithms.tight.small_pieces import stop_compiling
 from tests.oracles import answers as oracle
@@ -189,3 +194,61 @@ def test_the_kernels_as_plain_python_do_the_same(monkeypatch: pytest.MonkeyPatch
     stop_compiling(monkeypatch)
     plain = improved(table, requirement, AnswerSearch(table, search.workload), labels, 5, n_trials=60)[0]
     assert (plain == compiled).all()
+
+
+def test_a_release_is_measured_by_other_queries_than_those_it_was_made_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, schema = small(1, 40)
+    drawn = []
+
+    def draw(table: EncodedTable, rng: np.random.Generator, n: int = 200) -> Workload:
+        drawn.append(draw_workload(table, rng, n))
+        return drawn[-1]
+
+    monkeypatch.setattr(tight, "draw_workload", draw)
+    release = tclose.anonymize(frame, schema, method=Tight("fast"), seed=0, allow_single_class=True)
+    assert release.record.objective == "queries"
+    measured = draw_queries(encode(read(frame), schema), 200, 3, 0.1, np.random.default_rng(0))
+    same = (drawn[0].lows.reshape(200, 3) == measured.lows[:, :3]) & (
+        drawn[0].axes.reshape(200, 3) == measured.lines[:, :3]
+    )
+    assert same.all(axis=1).mean() < 0.5
+
+
+@pytest.mark.slow
+def test_answers_come_nearer_the_truth_than_by_loss() -> None:
+    frame, schema = tclose.datasets.census(600, seed=1)
+    table = encode(read(frame), replace(schema, objective="queries"))
+    requirement = Requirement.of(schema, table)
+    others = AnswerSearch(table, draw_workload(table, np.random.default_rng(99), 1000))  # that nobody optimized for
+    by_loss = run(find("tight"), replace(table, objective=LOSS), requirement)
+    found = run(find("tight"), table, requirement)
+    assert others.median_error(found.labels) < others.median_error(by_loss.labels)
+    assert table.loss(found.labels) > table.loss(by_loss.labels)
+    again = run(find("tight"), table, requirement, found)
+    assert requirement.holds_in_all(table, again.labels)
+
+
+@pytest.mark.slow
+def test_queries_of_a_user_are_answered_better_than_by_loss(tmp_path: Path) -> None:
+    frame, schema = tclose.datasets.census(600, seed=2)
+    (tmp_path / "asked.csv").write_text("age,sex\n" + "".join(f"{low}..{low + 15},\n" for low in range(20, 60, 2)))
+    asked = replace(schema, objective="queries", workload=str(tmp_path / "asked.csv"))
+    table = encode(read(frame), asked)
+    assert table.objective.workload is not None
+    requirement, search = Requirement.of(asked, table), AnswerSearch(table, table.objective.workload)
+    by_loss = run(find("tight"), replace(table, objective=LOSS), requirement)
+    found = run(find("tight"), table, requirement)
+    assert search.median_error(found.labels) < 0.5 * search.median_error(by_loss.labels)
+
+
+def test_queries_that_no_row_fits_change_nothing(tmp_path: Path) -> None:
+    frame, schema = small(1, 30)
+    (tmp_path / "asked.csv").write_text("age\n500..600\n")
+    release = tclose.anonymize(
+        frame,
+        replace(schema, workload=str(tmp_path / "asked.csv")),
+        method=Tight("fast"),
+        seed=1,
+        allow_single_class=True,
+    )
+    assert release.measured.k >= schema.k

@@ -20,7 +20,7 @@ from tclose.table.partition import Partition
 from tclose.table.workload import Workload
 
 if TYPE_CHECKING:
-    from tclose.algorithms.tight.answering_loops import Asked, ShownCells
+    from tclose.algorithms.tight.answering_loops import AskedParts, ShownCells
 
 Labels = NDArray[np.int64]
 Integers = NDArray[np.int64]
@@ -157,11 +157,13 @@ class AnswerSearch:
             self._wanted(rows), np.zeros((n_classes, n_parts), np.int32), np.zeros((n_classes, n_parts), np.float32)
         )
         loops.take_stock(classes, n_classes, self.shown, asked, answers)
-        trial = loops.Trial(
-            *np.zeros((2, 2, n_axes), np.int32),
-            *np.zeros((2, 2, n_axes)),
-            np.zeros((2, n_parts), np.float32),
-            np.zeros(len(excess)),
+        trial = loops.AnswerTrial(
+            lows=np.zeros((2, n_axes), np.int32),
+            highs=np.zeros((2, n_axes), np.int32),
+            starts=np.zeros((2, n_axes)),
+            stops=np.zeros((2, n_axes)),
+            shares=np.zeros((2, n_parts), np.float32),
+            change=np.zeros(len(excess)),
         )
         paths, tools = piece.paths(PATHS, seed), piece.tools()
         random, members = np.array([seed], np.uint64), np.empty(len(labels), np.int64)
@@ -174,12 +176,12 @@ class AnswerSearch:
                 break
         return Partition.of(classes.rows[:, CLASS]).labels
 
-    def _asked(self, weights: Floats, excess: Floats) -> Asked:
+    def _asked(self, weights: Floats, excess: Floats) -> AskedParts:
         """The queries, as kernels take them."""
-        from tclose.algorithms.tight.answering_loops import Asked
+        from tclose.algorithms.tight.answering_loops import AskedParts
 
         asked = self.workload
-        return Asked(asked.first, asked.begins, asked.axes, asked.lows, asked.highs, weights, excess)
+        return AskedParts(asked.first, asked.begins, asked.axes, asked.lows, asked.highs, weights, excess)
 
     def _wanted(self, rows: Integers) -> NDArray[np.uint8]:
         """For each of these rows and each part, whether it has the sensitive values that the part asks for."""

@@ -43,7 +43,7 @@ class ShownCells(NamedTuple):
     data: Integers
 
 
-class Asked(NamedTuple):
+class AskedParts(NamedTuple):
     """Queries, each a sum of parts, each part bounded on some axes; and how far their answers are off."""
 
     first: Integers  # of each query its first part
@@ -80,7 +80,7 @@ class AnswerTurn(NamedTuple):
     n_first: int  # queries that must gain together before the others are looked at
 
 
-class Trial(NamedTuple):
+class AnswerTrial(NamedTuple):
     """Room for the two classes that a trial changes."""
 
     lows: Places
@@ -119,7 +119,7 @@ def rows_wanted(masks: Masks, codes: Places) -> NDArray[np.uint8]:
 
 
 @kernel
-def count_inside(asked: Asked, wanted: NDArray[np.uint8], cells: Integers, counts: Integers) -> None:
+def count_inside(asked: AskedParts, wanted: NDArray[np.uint8], cells: Integers, counts: Integers) -> None:
     """Add to the count of each part the rows that are wanted and whose cells lie within all its bounds."""
     begins, axes, lows, highs = asked.begins, asked.axes, asked.lows, asked.highs
     for row in range(len(wanted)):
@@ -140,7 +140,9 @@ def show_box(cells: ShownCells, low: Places, high: Places, start: Floats, stop: 
 
 
 @inner
-def share_box(asked: Asked, start: Floats, stop: Floats, first: int, last: int, shares: NDArray[np.float32]) -> None:
+def share_box(
+    asked: AskedParts, start: Floats, stop: Floats, first: int, last: int, shares: NDArray[np.float32]
+) -> None:
     """Of each part from `first` to before `last`: prod over its bounds of |[low, high) and box| / |box|."""
     begins, axes, lows, highs = asked.begins, asked.axes, asked.lows, asked.highs
     for part in range(first, last):
@@ -155,7 +157,7 @@ def share_box(asked: Asked, start: Floats, stop: Floats, first: int, last: int, 
 
 
 @kernel
-def take_stock(classes: MovableClasses, n_classes: int, cells: ShownCells, asked: Asked, answers: Answers) -> None:
+def take_stock(classes: MovableClasses, n_classes: int, cells: ShownCells, asked: AskedParts, answers: Answers) -> None:
     """Fill in what each class answers."""
     n_axes = classes.ends.shape[1]
     low, high = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32)
@@ -175,7 +177,7 @@ def take_stock(classes: MovableClasses, n_classes: int, cells: ShownCells, asked
 @kernel
 def estimate(
     cells: ShownCells,
-    asked: Asked,
+    asked: AskedParts,
     lows: Places,
     highs: Places,
     starts: Integers,
@@ -222,7 +224,15 @@ def felt(error: float) -> float:
 
 @inner
 def change_of_error(
-    asked: Asked, answers: Answers, own: int, number: int, row: int, other: int, begin: int, end: int, trial: Trial
+    asked: AskedParts,
+    answers: Answers,
+    own: int,
+    number: int,
+    row: int,
+    other: int,
+    begin: int,
+    end: int,
+    trial: AnswerTrial,
 ) -> float:
     """What the error changes by, of the queries from `begin` to before `end`.
 
@@ -248,7 +258,14 @@ def change_of_error(
 
 @once
 def accept(
-    task: Task, classes: MovableClasses, asked: Asked, answers: Answers, row: int, other: int, number: int, trial: Trial
+    task: Task,
+    classes: MovableClasses,
+    asked: AskedParts,
+    answers: Answers,
+    row: int,
+    other: int,
+    number: int,
+    trial: AnswerTrial,
 ) -> None:
     """Let a row go over, and `other` come back unless it is -1."""
     own = classes.rows[row, CLASS]
@@ -274,11 +291,11 @@ def answer(
     classes: MovableClasses,
     paths: Paths,
     cells: ShownCells,
-    asked: Asked,
+    asked: AskedParts,
     answers: Answers,
     turn: AnswerTurn,
     random: Random,
-    trial: Trial,
+    trial: AnswerTrial,
     members: Integers,
     tools: Tools,
 ) -> int:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.schema.hierarchy import Hierarchy
 from tclose.table.axes import Axis, TreeAxis
 from tclose.table.encode import EncodedTable, Spans
 
@@ -52,6 +53,16 @@ def weighted(table: EncodedTable, told: Floats, power: float) -> EncodedTable:
     weights = REST * before + (1 - REST) * before.sum() * pull / pull.sum()
     axes = tuple(replace(axis, weight=float(weight)) for axis, weight in zip(table.axes, weights, strict=True))
     return replace(table, axes=axes)
+
+
+def labelled(table: EncodedTable, target: NDArray[np.int32], weight: float) -> EncodedTable:
+    """The table with the target as one more axis: rows of several labels in a class lose its whole weight.
+
+    So classes come to hold rows of one label, as far as the promise lets them; nothing of the axis is released.
+    """
+    tree = Hierarchy.flat([str(label) for label in range(int(target.max()) + 1)])
+    axis = TreeAxis("target", weight, tree, tree.leaf_nodes, False)
+    return replace(table, axes=(*table.axes, axis), places=(*table.places, target))
 
 
 def rows_told(table: EncodedTable, target: NDArray[np.int32], labels: Integers) -> float:

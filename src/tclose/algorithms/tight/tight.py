@@ -19,7 +19,7 @@ from tclose.algorithms.shared.curve import order_along
 from tclose.algorithms.shared.demand import Softened, decidable, soften
 from tclose.algorithms.tight.answering import AnswerSearch, draw_workload
 from tclose.algorithms.tight.pieces import Effort, Piece
-from tclose.algorithms.tight.predicting import rows_told, telling, weighted
+from tclose.algorithms.tight.predicting import labelled, rows_told, telling, weighted
 from tclose.errors import SchemaError
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
@@ -37,7 +37,10 @@ SLACKS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
 SAMPLE = 6000  # rows on which slacks are tried
 LARGEST, SMALLEST = 25_000, 4_000  # rows of a piece
 SECONDS_BETWEEN_LOOKS = 0.1  # at the clock, while kernels run
-POWERS = (0.0, 0.5, 1.0)  # of what an axis is worth to an objective, by which it weighs
+POWERS = (0.0, 0.5, 1.0)  # of what an axis is worth to the queries, by which it weighs
+TELLING_POWER = 2.0  # of what an axis tells of a target, by which it weighs
+LABEL_WEIGHT = 0.3  # of a target as an axis, where all others have 1 together
+LABEL_MARGIN = 0.02  # of rows more whose target must be told for that
 SPLITTING = 0.4  # of the time allowed, at most, goes into partitions of least loss, before answers are looked at
 TRIALS = 4  # of moves and swaps, for each row and path
 SAMPLING = 0.2  # of the time allowed, at most, goes into finding slacks
@@ -142,8 +145,9 @@ class _TightRun:
         """
         asked = self.table.objective.workload or draw_workload(self.table, rng.spawn(1)[0])
         answers = AnswerSearch(self.table, asked)
-        ways = [(0.0, self.effort), *((power, EFFORTS["fast"]) for power in POWERS)]
-        tried = self._tried(answers.bias(), ways, rng, pool, SPLITTING)
+        tables = [weighted(self.table, answers.bias(), power) for power in POWERS]
+        ways = [(self.table, self.effort), *((table, EFFORTS["fast"]) for table in tables)]
+        tried = self._tried(ways, rng, pool, SPLITTING)
         tried += [] if start is None else [start.labels]
         labels = min(tried, key=answers.median_error)
         least = answers.median_error(labels)
@@ -172,24 +176,34 @@ class _TightRun:
         return _joined(labels, groups, found)
 
     def predict_best(self, rng: np.random.Generator, pool: ThreadPoolExecutor, start: Partition | None) -> Labels:
-        """The partition from which the target is best told, of some in which axes weigh more and more by telling it."""
+        """The partition from which the target is best told, of some of least loss.
+
+        In one axes weigh by what they tell of it; in another it is an axis itself, which keeps labels apart. That one
+        must be clearly better: classes of one label look more telling than they are.
+        """
         target = self.table.objective.target
         assert target is not None
-        ways = [(power, self.effort) for power in POWERS]
-        tried = self._tried(telling(self.table, target), ways, rng, pool, 1.0)
-        tried += [] if start is None else [start.labels]
-        return max(tried, key=lambda labels: rows_told(self.table, target, labels))
+        tables = [self.table, weighted(self.table, telling(self.table, target), TELLING_POWER)]
+        tables.append(labelled(self.table, target, LABEL_WEIGHT))
+        *plain, apart = self._tried([(table, self.effort) for table in tables], rng, pool, 1.0)
+        plain += [] if start is None else [start.labels]
+
+        def told(labels: Labels) -> float:
+            return rows_told(self.table, target, labels)
+
+        best = max(plain, key=told)
+        return apart if told(apart) > told(best) + LABEL_MARGIN else best
 
     def _tried(
-        self, told: NDArray[np.float64], ways: list[tuple[float, Effort]], rng: np.random.Generator,
-        pool: ThreadPoolExecutor, share: float,
-    ) -> list[Labels]:  # fmt: skip
-        """Partitions of least loss, in a share of the time: axes weigh by a power of `told`, with some effort."""
+        self,
+        ways: list[tuple[EncodedTable, Effort]],
+        rng: np.random.Generator,
+        pool: ThreadPoolExecutor,
+        share: float,
+    ) -> list[Labels]:
+        """Partitions of least loss of tables with other axes, each with some effort, in a share of the time."""
         found = []
-        for place, (power, effort) in enumerate(ways):
-            table = weighted(self.table, told, power)
-            if power and table is self.table:
-                continue
+        for place, (table, effort) in enumerate(ways):
             begin, end = (share * each / len(ways) for each in (place, place + 1))
             run = _TightRun(table, self.requirement, effort, self.control.part(begin, end))
             found.append(run.lose_least(rng, pool, None))
