@@ -19,7 +19,7 @@ from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.demand import decidable, soften
 from tclose.algorithms.tight import tight
-from tclose.algorithms.tight.answering import LEAST_UNIT, AnswerSearch, draw_workload
+from tclose.algorithms.tight.answering import LEAST_UNIT, AnswerSearch, draw_workload, weighted
 from tclose.algorithms.tight.pieces import Piece
 from tclose.algorithms.tight.tight import Tight
 from tclose.evaluation.utility.even_boxes import boxes_of, points_of
@@ -252,3 +252,12 @@ def test_queries_that_no_row_fits_change_nothing(tmp_path: Path) -> None:
         allow_single_class=True,
     )
     assert release.measured.k >= schema.k
+
+
+def test_axes_weigh_by_what_they_are_worth_and_the_sum_stays() -> None:
+    table = encode(read(small(1)[0]), small(1)[1])
+    weights = [axis.weight for axis in weighted(table, np.array([0.0, 1.0, 3.0]), 1.0).axes]
+    assert sum(weights) == pytest.approx(sum(axis.weight for axis in table.axes))
+    assert 0 < weights[0] < weights[1] < weights[2]
+    assert weighted(table, np.ones(3), 0.0) is table
+    assert weighted(table, np.zeros(3), 1.0) is table

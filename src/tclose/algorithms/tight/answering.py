@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ QUERIES, ATTRIBUTES, SELECTIVITY = 1000, 3, 0.1  # that are drawn where the user
 BUDGET = 4_000_000  # parts of queries that are looked at between two looks at the clock
 FIRST = 4  # one of so many of the drawn queries are looked at first: what makes these worse is not tried on the others
 LEAST_UNIT = 0.005  # a relative error below which answers need not come nearer
+REST = 0.1  # of all weight stays where it was, so that axes which no query asks about are still kept apart
 REACH, PATHS = 3, 5  # places on either side of a row, on so many curves, where another to swap with is looked for
 
 
@@ -40,6 +41,17 @@ def draw_workload(table: EncodedTable, rng: np.random.Generator, n: int = QUERIE
     for place, column in enumerate(table.codes[: len(domains)]):
         codes[:, place] = column
     return Workload.drawn(queries, len(table.axes), codes, [domain.size for domain in domains])
+
+
+def weighted(table: EncodedTable, worth: Floats, power: float) -> EncodedTable:
+    """The table with axes that weigh by a power of what each is worth; a power of 0 leaves them as they are."""
+    before = np.array([axis.weight for axis in table.axes])
+    pull = worth**power * before
+    if power == 0 or not pull.sum() > 0:
+        return table
+    weights = REST * before + (1 - REST) * before.sum() * pull / pull.sum()
+    axes = tuple(replace(axis, weight=float(weight)) for axis, weight in zip(table.axes, weights, strict=True))
+    return replace(table, axes=axes)
 
 
 @dataclass(eq=False)

@@ -17,9 +17,9 @@ from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.curve import order_along
 from tclose.algorithms.shared.demand import Softened, decidable, soften
-from tclose.algorithms.tight.answering import AnswerSearch, draw_workload
+from tclose.algorithms.tight.answering import AnswerSearch, draw_workload, weighted
 from tclose.algorithms.tight.pieces import Effort, Piece
-from tclose.algorithms.tight.predicting import labelled, rows_told, telling, weighted
+from tclose.algorithms.tight.predicting import labelled, rows_mixed
 from tclose.errors import SchemaError
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
@@ -38,9 +38,7 @@ SAMPLE = 6000  # rows on which slacks are tried
 LARGEST, SMALLEST = 25_000, 4_000  # rows of a piece
 SECONDS_BETWEEN_LOOKS = 0.1  # at the clock, while kernels run
 POWERS = (0.0, 0.5, 1.0)  # of what an axis is worth to the queries, by which it weighs
-TELLING_POWER = 2.0  # of what an axis tells of a target, by which it weighs
 LABEL_WEIGHT = 0.3  # of a target as an axis, where all others have 1 together
-LABEL_MARGIN = 0.02  # of rows more whose target must be told for that
 SPLITTING = 0.4  # of the time allowed, at most, goes into partitions of least loss, before answers are looked at
 TRIALS = 4  # of moves and swaps, for each row and path
 SAMPLING = 0.2  # of the time allowed, at most, goes into finding slacks
@@ -176,23 +174,16 @@ class _TightRun:
         return _joined(labels, groups, found)
 
     def predict_best(self, rng: np.random.Generator, pool: ThreadPoolExecutor, start: Partition | None) -> Labels:
-        """The partition from which the target is best told, of some of least loss.
+        """The partition whose classes mix fewest labels of the target, of some of least loss.
 
-        In one axes weigh by what they tell of it; in another it is an axis itself, which keeps labels apart. That one
-        must be clearly better: classes of one label look more telling than they are.
+        In one the target is an axis itself, so that its labels are kept apart where the promise lets them.
         """
         target = self.table.objective.target
         assert target is not None
-        tables = [self.table, weighted(self.table, telling(self.table, target), TELLING_POWER)]
-        tables.append(labelled(self.table, target, LABEL_WEIGHT))
-        *plain, apart = self._tried([(table, self.effort) for table in tables], rng, pool, 1.0)
-        plain += [] if start is None else [start.labels]
-
-        def told(labels: Labels) -> float:
-            return rows_told(self.table, target, labels)
-
-        best = max(plain, key=told)
-        return apart if told(apart) > told(best) + LABEL_MARGIN else best
+        tables = [self.table, labelled(self.table, target, LABEL_WEIGHT)]
+        tried = self._tried([(table, self.effort) for table in tables], rng, pool, 1.0)
+        tried += [] if start is None else [start.labels]
+        return min(tried, key=lambda labels: (rows_mixed(target, labels), self.table.loss(labels)))
 
     def _tried(
         self,
