@@ -54,7 +54,7 @@ from tclose.table.classes import Tally
 from tclose.table.coded import CodedColumn
 from tclose.table.column_digests import column_digests
 from tclose.table.column_names import listed
-from tclose.table.encode import EncodedTable, encode_rows
+from tclose.table.encode import EncodedTable, encode_rows, with_objective
 from tclose.table.measuring import measure_classes
 from tclose.table.partition import Partition
 from tclose.table.row_selection import select_rows
@@ -153,14 +153,14 @@ def anonymize(
     seed = secrets.randbits(63) if seed is None else seed
     with _stage("encode", seconds, tell):
         selected, rows = select_rows(source, schema, seed=seed)
-        table = encode_rows(source, selected, rows, schema, show_values)
+        table = with_objective(encode_rows(source, selected, rows, schema, show_values), source, selected, schema)
         requirement = Requirement.of(schema, table)
         if repeated := repeated_identifiers(source, schema):
             warnings.warn(repeated, RepeatedIdentifierWarning, stacklevel=2)
         unpicked, columns = count_unpicked(source, schema), column_digests(selected)
     dropped = source.n_rows - unpicked - len(table)
     record = Record(seed, digest, source.n_rows, dropped, algorithm.name, seconds, input_columns=columns)
-    record = replace(record, unpicked_rows=unpicked)
+    record = replace(record, unpicked_rows=unpicked, objective=schema.objective)
     warn_of_same_table(record, before)
     LOG.info("%d rows of %d, %d axes; method %s", len(table), source.n_rows, len(table.axes), algorithm.name)
     if start is not None and len(start.labels) != len(table):

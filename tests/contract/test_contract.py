@@ -21,6 +21,10 @@ def test_contract(name: str, case: Case) -> None:
 
 
 def test_every_method_is_tested_on_many_tables() -> None:
-    """On a third at least: those that promise k alone, or k and l, are not asked for more, nor for all limits."""
-    tested = Counter(name for name in REGISTRY for case in AWKWARD if why_not(find(name), case) is None)
-    assert {name: tested[name] for name in REGISTRY if tested[name] < len(AWKWARD) // 3} == {}
+    """On a third at least: those that promise k alone, or k and l, are not asked for more, nor for all limits.
+
+    Tables with an objective are for the few methods that take it.
+    """
+    by_loss = [case for case in AWKWARD if not case.name.startswith(("queries", "classify"))]
+    tested = Counter(name for name in REGISTRY for case in by_loss if why_not(find(name), case) is None)
+    assert {name: tested[name] for name in REGISTRY if tested[name] < len(by_loss) // 3} == {}

@@ -81,7 +81,8 @@ def many_sensitive(n: int = 90) -> tuple[pl.DataFrame, Schema]:
 def tables(method: Algorithm) -> Iterator[tuple[str, EncodedTable, Requirement]]:
     """What the method takes of the table above and of the contract's larger ones."""
     made = [("forty sensitive", *many_sensitive())] if not method.capabilities.small_only else []
-    names = ("census", "hospital, eight sensitive attributes", "a joint", "a matrix", "k alone, suppression")
+    names = ["census", "hospital, eight sensitive attributes", "a joint", "a matrix", "k alone, suppression"]
+    names += ["queries", "classify a sensitive attribute"]
     cases = [case for case in AWKWARD if case.name in names and why_not(method, case) is None]
     made += [(case.name, *case.make(method.capabilities)) for case in cases]
     for name, frame, schema in made:

@@ -92,6 +92,7 @@ class _Maker:
         self._others(schema)
         self._persons(schema)
         self._left_out(schema)
+        self._objective(schema)
         if self.comma:
             schema |= {"decimal": ",", "delimiter": ";"}
         method, options = choose_method(schema, self.n, draw)
@@ -133,6 +134,19 @@ class _Maker:
         binned = any("bins" in keys for keys in schema.get("sensitive", {}).values())
         if draw.random() < 0.12 and "unit_rows" not in schema and not binned:
             schema["suppress_rows"] = draw.choice([0.1, 0.2, "1/3", 0.5])
+
+    def _objective(self, schema: dict[str, Any]) -> None:
+        """What is optimized, drawn apart; now and then a target that is refused."""
+        draw = random.Random(f"{self.seed} objective")
+        if draw.random() > 0.12:
+            return
+        targets = [*schema.get("sensitive", {}), *schema.get("keep", ())]
+        if draw.random() < 0.05:
+            targets = [*schema["quasi"]]
+        if targets and draw.random() < 0.5:
+            schema |= {"objective": "classify", "target": draw.choice(targets)}
+        else:
+            schema["objective"] = "queries"
 
     # -- columns
 

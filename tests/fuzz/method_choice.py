@@ -47,5 +47,7 @@ def choose_method(schema: dict[str, Any], n: int, draw: random.Random) -> tuple[
     method = draw.choice(PARTICULAR if draw.random() < 0.03 else able)
     if schema.get("unit_rows") == "all" and method not in IN_PERSONS and draw.random() < 0.9:
         method = draw.choice(IN_PERSONS)
+    if schema.get("objective", "loss") != "loss" and draw.random() < 0.9:
+        method = "tight"
     options = {name: draw.choice(values) for name, values in OPTIONS.get(method, {}).items() if draw.random() < 0.5}
     return method, options

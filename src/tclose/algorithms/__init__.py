@@ -184,7 +184,8 @@ def run_method(
     """Run a method; `start` comes back if it holds and loses no more. While loops are compiled, no time is counted.
 
     Where rows may be left out, some may be: their labels are -1. Where no time is allowed at all, a `start` that holds
-    comes back as it is: no search is begun.
+    comes back as it is: no search is begun. Under another objective than loss a method that takes it
+    compares with `start` itself.
     """
     from tclose.kernels.compile import compiling_timed  # loads the compiler, which most of the package does without
 
@@ -198,7 +199,8 @@ def run_method(
         found = form(table, requirement, rng=rng, control=control, start=start)
     if not isinstance(found, Partition) or len(found.labels) != len(table):
         raise SchemaError(f"'{algorithm.name}' must return a Partition with a label for each of the {len(table)} rows.")
-    return found if start is None else better_of(found, start, table)
+    by_loss = table.objective.name == "loss"  # else the method alone knows which is better
+    return better_of(found, start, table) if start is not None and by_loss else found
 
 
 def better_of(found: Partition, start: Partition, table: EncodedTable) -> Partition:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 EVERY_DISTANCE = frozenset({"equal", "ordered", "numeric", "hierarchical", "matrix", "joint"})
 EVERY_GUARANTEE = frozenset({"k", "t", "l", "rise", "beta"})
 IN_PERSONS = frozenset({"k in persons", "rise in persons", "beta in persons"})
+EVERY_OBJECTIVE = frozenset({"loss", "queries", "classify"})
 EVERY_RECODING = frozenset({"generalize", "suppress"})
 BY_ENCODING = frozenset({"finest"})  # what every method keeps: it sees no finer values
 
@@ -29,6 +30,8 @@ class Capabilities:
         `suppress_rows`. A method that forms classes by their loss counts weights; one that has classes kept apart by
         `coarsest` uses `algorithms.shared.in_blocks`; rows are left out by `algorithms.rows_left_out`, around a method
         that is quick enough to be run several times.
+    objectives
+        The values of `objective` it takes: what it optimizes.
     needs_levels
         Whether every quasi-identifier must have a hierarchy to climb.
     small_only
@@ -48,5 +51,6 @@ class Capabilities:
     guarantees: frozenset[str] = EVERY_GUARANTEE
     recodings: frozenset[str] = EVERY_RECODING
     keeps: frozenset[str] = BY_ENCODING
+    objectives: frozenset[str] = frozenset({"loss"})
     needs_levels: bool = False
     small_only: bool = False

@@ -39,6 +39,10 @@ def check_capable(algorithm: Algorithm, schema: Schema) -> None:
             f"'{algorithm.name}' does not take recode = \"{schema.recode}\". Allowed: {', '.join(can.recodings)}."
         )
     _check_kept(algorithm, schema)
+    if schema.objective not in can.objectives:
+        raise SchemaError(
+            f"'{algorithm.name}' does not take objective = \"{schema.objective}\". Use '{DEFAULT}', or leave it out."
+        )
     if can.needs_levels and schema.without_levels:
         raise SchemaError(_lacking_hierarchies(algorithm.name, schema.without_levels))
     if isinstance(algorithm, Choosy):

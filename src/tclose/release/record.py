@@ -42,6 +42,8 @@ class Record:
         Where the schema has a unit: how many persons the smallest class has, and how far shares of persons rise.
     loss
         The loss of the release, measured with the original at hand.
+    objective
+        What was optimized.
     facts
         What the method says of its run: a proven bound and by what it is proven, the levels it chose, that it was
         stopped early.
@@ -61,6 +63,7 @@ class Record:
     persons: dict[str, Any] = field(default_factory=dict)
     loss: float | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    objective: str = "loss"
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it; the notes stand beside the rest."""

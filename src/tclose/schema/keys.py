@@ -32,6 +32,9 @@ class ColumnKeys(TypedDict, total=False):
     unit_rows: Literal["one", "all"] | None
     unit_pick: Literal["random", "first", "last"] | None
     unit_order: str | None
+    objective: Literal["loss", "queries", "classify"]
+    workload: str | None
+    target: str | None
     roles: Mapping[str, Literal["quasi", "sensitive", "identifier", "keep"]]
     delimiter: str
     encoding: str

@@ -21,7 +21,8 @@ from tclose.errors import SchemaError
 from tclose.schema.builders import Dates, Intervals
 from tclose.schema.columns import Joint, Quasi, Sensitive, is_whole
 from tclose.schema.name_patterns import ROLES, ColumnRules, is_pattern
-from tclose.schema.toml import as_number, column_as_dict, parse, read_toml
+from tclose.schema.objectives import wrong_objective
+from tclose.schema.toml import as_number, column_as_dict, parse, read_toml, relative_path
 from tclose.schema.written_forms import THOUSANDS, DateForm, NumberForm
 
 SchemaLike: TypeAlias = Union["Schema", Mapping[str, Any], str, Path]
@@ -110,6 +111,9 @@ class Schema:
     unit_rows: Literal["one", "all"] | None = None
     unit_pick: Literal["random", "first", "last"] | None = None
     unit_order: str | None = None
+    objective: Literal["loss", "queries", "classify"] = "loss"
+    workload: str | None = None
+    target: str | None = None
     roles: tuple[tuple[str, str], ...] = ()
     delimiter: str = ","
     encoding: str = "utf-8"
@@ -120,6 +124,9 @@ class Schema:
     def __post_init__(self) -> None:
         problems = [*self._wrong_keys(), *self._wrong_units(), *self._wrong_roles(), *self._wrong_joints()]
         problems += self._wrong_left_out()
+        known = None if self.has_patterns else self.columns
+        problems += wrong_objective(self.objective, self.workload, self.target, known)
+        problems += self._wrong_beside_objective()
         if problems:
             raise SchemaError(*problems)
 
@@ -175,6 +182,18 @@ class Schema:
             yield 'unit_order is for unit_pick = "first" or "last".'
         if self.unit_order is not None and self.unit_order == self.unit:
             yield "unit_order must be another column than `unit`, whose value all rows of a person share."
+
+    def _wrong_beside_objective(self) -> Iterator[str]:
+        if self.objective == "loss":
+            return
+        if self.suppress_rows:
+            yield "suppress_rows leaves rows out by the loss, so it is not together with an objective. Take one out."
+        for quasi in self.quasi:
+            if quasi.coarsest is not None:
+                yield (
+                    f"[quasi.{quasi.column}]: 'coarsest' has parts of the table searched one by one, so it is not "
+                    "together with another objective than loss. Take one out."
+                )
 
     def _wrong_left_out(self) -> Iterator[str]:
         if self.suppress_rows is None:
@@ -274,6 +293,8 @@ class Schema:
                 listed = dict if field.name == "roles" else list
                 given = as_number(given) if isinstance(given, Fraction) else given
                 keys[field.name] = listed(given) if isinstance(given, tuple) else given
+        if self.workload is not None:
+            keys["workload"] = relative_path(self.workload, Path(base))
         keys["quasi"] = {quasi.column: column_as_dict(quasi, Path(base)) for quasi in self.quasi}
         keys["sensitive"] = {each.column: column_as_dict(each, Path(base)) for each in self.sensitive}
         if self.joint:

@@ -29,7 +29,7 @@ LONG_KEY = re.compile(r"""(?<![\w-])(?>(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\
 LISTS = ("missing_values", "identifiers", "keep")
 STAND_INS: dict[str, dict[str, Any]] = {"quasi": {"kind": "categorical"}, "sensitive": {"distance": "equal"}}
 UNIT_KEYS = ("unit", "unit_rows", "unit_pick", "unit_order")
-TEXTS = ("recode", "missing", *UNIT_KEYS, "delimiter", "encoding", "decimal", "thousands")
+TEXTS = ("recode", "missing", *UNIT_KEYS, "objective", "target", "delimiter", "encoding", "decimal", "thousands")
 SWITCHES = ("keep_unchecked", "header")
 
 
@@ -78,6 +78,7 @@ def parse(keys: Mapping[str, Any], base: Path, known: list[str]) -> tuple[dict[s
     joint = _columns(keys, "joint", _joint, problems)
     rest = {key: keys[key] for key in (*TEXTS, *SWITCHES) if isinstance(keys.get(key), str | bool)}
     rest |= {key: tuple(keys[key]) for key in LISTS if _is_texts(keys.get(key))}
+    rest |= {"workload": _workload(keys["workload"], base, problems)} if keys.get("workload") is not None else {}
     rest |= {"roles": _roles(keys["roles"], problems)} if "roles" in keys else {}
     if "suppress_rows" in keys:
         try:
@@ -85,6 +86,14 @@ def parse(keys: Mapping[str, Any], base: Path, known: list[str]) -> tuple[dict[s
         except SchemaError as error:
             problems.append(str(error))
     return {"k": keys.get("k", 1), "quasi": quasi, "sensitive": sensitive, "joint": joint, **rest}, problems
+
+
+def _workload(given: object, base: Path, problems: list[str]) -> str | None:
+    """Where the file lies: it is read when a table is to be anonymized, for nobody else needs it."""
+    if isinstance(given, str) and given:
+        return os.path.abspath(base / given)
+    problems.append("workload must be the name of a file.")
+    return None
 
 
 def _roles(given: object, problems: list[str]) -> tuple[tuple[str, str], ...]:
@@ -298,7 +307,7 @@ def _plain(given: Any, base: Path) -> Any:
             for name, asked in given.items()
         }
     if isinstance(given, Hierarchy | CostMatrix) and given.source:
-        return Path(os.path.relpath(given.source, base)).as_posix()
+        return relative_path(given.source, base)
     if isinstance(given, Hierarchy):
         return given.nested()
     if isinstance(given, CostMatrix):
@@ -306,6 +315,11 @@ def _plain(given: Any, base: Path) -> Any:
     if isinstance(given, Builder):
         return builder_as_dict(given)
     return list(given) if isinstance(given, tuple) else given
+
+
+def relative_path(path: str, base: Path) -> str:
+    """A path as a schema in `base` has it."""
+    return Path(os.path.relpath(path, base)).as_posix()
 
 
 def as_number(given: Fraction) -> Decimal | int | str:

@@ -19,9 +19,10 @@ from tclose.schema.schema import Schema
 from tclose.table.axes import Axis
 from tclose.table.coded import CodedColumn
 from tclose.table.joint_codes import build_joint
+from tclose.table.objective import LOSS, Objective, label_rows, read_queries
 from tclose.table.person_codes import Holders, code_holders
 from tclose.table.quasi import build_axes
-from tclose.table.reading import Reader
+from tclose.table.reading import Reader, one_spelling
 from tclose.table.row_selection import select_rows
 from tclose.table.sensitive import build_domain
 from tclose.table.source import Source
@@ -80,6 +81,8 @@ class EncodedTable:
         For each domain, the code of every row.
     rows
         The row of the input each row came from; dropped ones are missing from it.
+    objective
+        What is optimized, beside keeping the promise.
     """
 
     axes: tuple[Axis, ...]
@@ -87,6 +90,7 @@ class EncodedTable:
     domains: tuple[Domain, ...]
     codes: tuple[NDArray[np.int32], ...] = field(repr=False)
     rows: NDArray[np.int64] = field(repr=False)
+    objective: Objective = field(default=LOSS, repr=False)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -98,6 +102,7 @@ class EncodedTable:
             places=tuple(places[rows] for places in self.places),
             codes=tuple(codes[rows] for codes in self.codes),
             rows=self.rows[rows],
+            objective=self.objective.take(rows),
         )
 
     def spans(self, labels: NDArray[np.int64], n_classes: int) -> Spans:
@@ -164,7 +169,8 @@ def encode(source: Source, schema: Schema, show_values: bool = False, seed: int 
     TableError
         The table does not fit the schema; the message names columns, counts and line numbers.
     """
-    return encode_rows(source, *select_rows(source, schema, seed=seed), schema, show_values)
+    columns, rows = select_rows(source, schema, seed=seed)
+    return with_objective(encode_rows(source, columns, rows, schema, show_values), source, columns, schema)
 
 
 def encode_rows(
@@ -199,6 +205,23 @@ def encode_quasi(
         whole = sum((axis.column_weight for axis in axes), Fraction(0))
         axes = [replace(axis, share=axis.column_weight / whole) for axis in axes]
     return axes, places
+
+
+def with_objective(
+    table: EncodedTable, source: Source, columns: Mapping[str, CodedColumn], schema: Schema
+) -> EncodedTable:
+    """The table with what the schema has optimized: for methods alone, as the file of queries may be read by few."""
+    if schema.objective == "queries":
+        reader = Reader.of(source, table.rows, schema)
+        return replace(table, objective=read_queries(schema, table.axes, reader, columns))
+    if schema.target is None:
+        return table
+    names = [domain.column for domain in table.domains]
+    if schema.columns[schema.target] == "sensitive":
+        given = table.codes[names.index(schema.target)]
+    else:
+        given = CodedColumn.of(one_spelling(source.column(schema.target).gather(table.rows))).codes
+    return replace(table, objective=label_rows(schema.target, given))
 
 
 def encode_sensitive(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.demand import soften
+from tclose.algorithms.tight import answering_loops as answering
 from tclose.algorithms.tight import boxes_loops as boxes
 from tclose.algorithms.tight import cutting_loops as cutting
 from tclose.algorithms.tight import moving_loops as moving
@@ -28,7 +29,18 @@ from tests.algorithms.mondrian.test_mondrian import random_case
 from tests.oracles.tight import Class, Rows
 
 Labels = NDArray[np.int64]
-KERNELS: tuple[ModuleType, ...] = (boxes, closeness, costs, cutting, moving, random, regrowing, soft, sorting)
+KERNELS: tuple[ModuleType, ...] = (
+    answering,
+    boxes,
+    closeness,
+    costs,
+    cutting,
+    moving,
+    random,
+    regrowing,
+    soft,
+    sorting,
+)
 
 
 def stop_compiling(patch: pytest.MonkeyPatch) -> None:
@@ -164,7 +176,7 @@ class Searched:
         classes.table[:, moving.HEAD] = -1
         moving.fill(piece.task.space, classes, labels, int(labels.max()) + 1)
         room = np.full(most, -1, np.int64), np.empty(n, np.int64)
-        return cls(piece, classes, piece._paths(n_paths, seed), *room, piece._tools())
+        return cls(piece, classes, piece.paths(n_paths, seed), *room, piece.tools())
 
     def search(self, swaps: bool, reach: int = 3) -> int:
         """One pass over all rows."""

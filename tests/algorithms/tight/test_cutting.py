@@ -137,7 +137,7 @@ def mended(piece: Piece, members: NDArray[np.int64], sides: Sides, only: int, sl
     """Mend two sides of all rows."""
     n = len(members)
     lined_up = cutting.line_up(piece.task, members, n, sides)
-    return cutting.mend(piece.task, members, sides, only, options(n, slack), *lined_up, piece._tools())
+    return cutting.mend(piece.task, members, sides, only, options(n, slack), *lined_up, piece.tools())
 
 
 @pytest.mark.usefixtures("uncompiled")
@@ -202,7 +202,7 @@ def test_what_is_said_of_both_sides() -> None:
         cost = cutting.sides_cost(piece.task.space, trial.members, n, trial.sides)
         assert cost == pytest.approx(rows.total([trial.rows(0), trial.rows(1)]))
         room = np.empty(n, np.int64)
-        hold = cutting.both_hold(piece.task, trial.members, n, trial.sides, room, piece._tools().scratch)
+        hold = cutting.both_hold(piece.task, trial.members, n, trial.sides, room, piece.tools().scratch)
         assert hold == (rows.allowed(trial.rows(0)) and rows.allowed(trial.rows(1)))
         verdicts.add(hold)
         counts, sizes = np.full((2, n_values), 9), np.full(2, 9)
@@ -249,7 +249,7 @@ def test_the_best_cut() -> None:
     for seed, piece, rows in cases([*range(12), 25, 28, 33], 60, Fraction(1, 10)):
         n = len(piece.table)
         members = np.random.default_rng(seed).permutation(n)
-        room = piece._cuts(n), division(n), piece._tools()
+        room = piece._cuts(n), division(n), piece.tools()
         sides: Sides = room[1].sides
         found = oracle.cuts(rows, members.tolist())  # of those that save as much, the kernel takes the rightmost first
         ordered = sorted((-round(saved, 9), axis, -place) for (axis, place), saved in found.items())
@@ -280,7 +280,7 @@ def test_values_are_halved() -> None:
         n, halves_of = len(piece.table), division(len(piece.table), 9)
         sides = halves_of.sides
         members = np.random.default_rng(seed).permutation(n)
-        saved = cutting.even_cut(piece.task, members, options(n, 0.0), piece._cuts(n), halves_of, piece._tools())
+        saved = cutting.even_cut(piece.task, members, options(n, 0.0), piece._cuts(n), halves_of, piece.tools())
         if saved == 0:
             assert (sides == 9).all()
             continue
@@ -306,7 +306,7 @@ def test_rows_are_halved_where_nothing_is_sensitive(n_rare: int) -> None:
     piece = piece_of(table, requirement)
     n, halves_of = len(table), division(len(table), 9)
     sides = halves_of.sides
-    saved = cutting.even_cut(piece.task, np.arange(n), options(n, 0.0), piece._cuts(n), halves_of, piece._tools())
+    saved = cutting.even_cut(piece.task, np.arange(n), options(n, 0.0), piece._cuts(n), halves_of, piece.tools())
     assert saved == (11 if n_rare else 0)  # one half has every rare row, and the other 11 rows lose nothing any more
     assert np.bincount(sides).tolist() == ([11, 10] if n_rare else [0] * 9 + [21])
 
@@ -315,7 +315,7 @@ def test_rows_are_halved_where_nothing_is_sensitive(n_rare: int) -> None:
 def test_halted_kernels_come_back_at_once() -> None:
     """No axis is looked at, no cut is tried and no row is moved."""
     piece, _ = wide_piece(60)
-    n, tools = len(piece.table), piece._tools()
+    n, tools = len(piece.table), piece.tools()
     members, sides = np.arange(n), np.arange(n, dtype=np.int8) % 2
     lined_up = cutting.line_up(piece.task, members, n, sides)
     assert cutting.find_cuts(piece.task, members, n, piece._cuts(n), piece.halt)[0] > 0

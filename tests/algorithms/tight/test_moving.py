@@ -44,7 +44,7 @@ def near(found: Searched, row: int) -> set[int]:
 
 def test_paths_visit_every_row_once() -> None:
     for seed, piece, _ in cases(range(10)):
-        paths = piece._paths(4, seed)
+        paths = piece.paths(4, seed)
         for order, places in zip(paths.orders, paths.places, strict=True):
             assert (places[order] == np.arange(len(piece.table))).all()
 

@@ -118,7 +118,7 @@ def grown(piece: Piece, rows: Rows, seed: int, pull: float) -> list[int] | None:
         others = [row for row in range(len(piece.table)) if row not in members]
         if not others:
             return []
-        gauge, counts = piece._tools().gauge, np.bincount(values[members].ravel(), minlength=piece.task.soft.n_values)
+        gauge, counts = piece.tools().gauge, np.bincount(values[members].ravel(), minlength=piece.task.soft.n_values)
         worst = soft.measure(piece.task.soft, counts, len(members), gauge)
         prices = {
             row: rows.cost([*members, row]) + (pull * gauge.potentials[values[row]].sum() if worst > 0.9 else 0)

@@ -17,14 +17,16 @@ from tclose.evaluation.utility.counting_loops import count_boxes, count_points, 
 from tclose.evaluation.utility.cubes import cube_divergence
 from tclose.evaluation.utility.discernibility import discernibility
 from tclose.evaluation.utility.entropy import nonuniform_entropy
-from tclose.evaluation.utility.even_boxes import boxes_of, cells, lengths, points_of
+from tclose.evaluation.utility.even_boxes import boxes_of, points_of
 from tclose.evaluation.utility.loss import general_loss, loss_by_column
-from tclose.evaluation.utility.queries import Queries, draw_queries, estimated_answers, precise_answers, query_error
+from tclose.evaluation.utility.queries import estimated_answers, precise_answers, query_error
 from tclose.evaluation.utility.reading_back import ReadBack, read_release
 from tclose.evaluation.utility.summed_loss import summed_loss
 from tclose.evaluation.utility.suppressed import suppressed_cells
 from tclose.schema.schema import Schema
 from tclose.table.axes import TreeAxis
+from tclose.table.count_queries import Queries, draw_queries, lengths
+from tclose.table.line_cells import cells
 from tests.evaluation.utility.random_releases import ILL, Case, random_case
 from tests.oracles import utility as oracle
 from tests.oracles.utility import Value
@@ -168,7 +170,7 @@ def test_queries(seed: int) -> None:
     if any(not domain - {None} for domain in case.domains.values()):
         return
     n, attributes, selectivity = 25, 1 + seed % 4, (0.05, 0.3)[seed % 2]
-    asked = draw_queries(case.read, n, attributes, selectivity, np.random.default_rng(seed))
+    asked = draw_queries(case.read.table, n, attributes, selectivity, np.random.default_rng(seed))
     kept, ill = [case.cells[row] for row in case.kept], [case.ill[row] for row in case.kept]
     answers = []
     for query in range(n):
@@ -189,13 +191,13 @@ def test_queries(seed: int) -> None:
 def test_queries_are_drawn_as_the_paper_says() -> None:
     """lambda quasi-identifiers and the sensitive attribute; on each a share of theta^(1 / (lambda + 1))."""
     read = _census(1000)
-    asked = draw_queries(read, 4000, 3, 0.1, np.random.default_rng(1))
+    asked = draw_queries(read.table, 4000, 3, 0.1, np.random.default_rng(1))
     n_quasi = len(read.table.axes)
     assert asked.lines.shape == (4000, 4)
     assert set(asked.lines[:, 3]) == {n_quasi}
     assert all(len(set(lines)) == 4 for lines in asked.lines.tolist())
     assert set(asked.lines[:, :3].ravel()) == set(range(n_quasi))
-    whole = lengths(read)[asked.lines]
+    whole = lengths(read.table)[asked.lines]
     covered = asked.highs - asked.lows
     assert np.abs(covered - whole * 0.1**0.25).max() <= 0.5
     assert (asked.lows >= 0).all()
@@ -215,7 +217,7 @@ def _census(n: int) -> ReadBack:
 
 def test_the_same_queries_for_every_release_of_a_table() -> None:
     one, other = random_case(5, names=MIXED).read, random_case(5, names=MIXED, dropped=True).read
-    drawn = [draw_queries(read, 50, 2, 0.1, np.random.default_rng(3)) for read in (one, other)]
+    drawn = [draw_queries(read.table, 50, 2, 0.1, np.random.default_rng(3)) for read in (one, other)]
     for name in ("lines", "lows", "highs"):
         assert np.array_equal(getattr(drawn[0], name), getattr(drawn[1], name))
 
@@ -378,7 +380,7 @@ def test_without_a_sensitive_attribute() -> None:
     schema = Schema.from_dict({"k": 1, "quasi": {"age": {"kind": "numeric"}, "sex": {"kind": "categorical"}}})
     people = _people().drop("ill")
     read = read_release(people, people.with_columns(sex=pl.lit("*")), schema)
-    asked = draw_queries(read, 300, 2, 0.25, np.random.default_rng(0))
+    asked = draw_queries(read.table, 300, 2, 0.25, np.random.default_rng(0))
     assert set((asked.highs - asked.lows)[asked.lines == 0]) == {round(len(range(20, 60)) * 0.5)}
     assert query_error(read, 300).answered > 100
     share = people["sex"].value_counts(normalize=True)["proportion"].to_numpy()

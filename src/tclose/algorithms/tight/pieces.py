@@ -129,10 +129,10 @@ class Piece:
         stack[0, 1] = n
         classes = kernels.SplitClasses(members=members, stack=stack, starts=starts, state=state)
         options = kernels.SplitOptions(n_all=self.n_all, slack=slack, smallest=smallest, n_mends=mends)
-        room = self._cuts(n), _division(n), self._tools()
+        room = self._cuts(n), _division(n), self.tools()
         budget = BUDGET // pace_of(self.requirement)
         while kernels.DONE != kernels.split(task, classes, options, *room, budget):
-            if self._ends(control):
+            if self.ends(control):
                 break
         begins = np.sort(np.concatenate([starts[: state[kernels.N_CLASSES]], stack[: state[kernels.N_STACK], 0]]))
         labels = np.empty(n, np.int64)
@@ -144,17 +144,9 @@ class Piece:
         from tclose.algorithms.tight import moving_loops as moving
         from tclose.algorithms.tight import regrowing_loops as regrowing
 
-        n, n_axes = len(self.table), len(self.table.axes)
-        n_classes, most = int(labels.max()) + 1, n // self.task.k + 1
-        classes = moving.MovableClasses(
-            table=np.zeros((most, 3), np.int64),
-            rows=np.full((n, 4), -1, np.int64),
-            ends=np.empty((most, n_axes, 6), np.int32),
-            loss=np.zeros(most),
-        )
-        classes.table[:, moving.HEAD] = -1
-        moving.fill(self.task.space, classes, labels, n_classes)
-        paths, tools = self._paths(effort.paths, seed), self._tools()
+        n, n_classes, classes = len(self.table), int(labels.max()) + 1, self.movable(labels)
+        most = len(classes.loss)
+        paths, tools = self.paths(effort.paths, seed), self.tools()
         marks, members = np.full(most, -1, np.int64), np.empty(n, np.int64)
         clock, step = 0, max(ROWS_AT_A_TIME // pace_of(self.requirement), 50)
 
@@ -169,13 +161,13 @@ class Piece:
                     turn = moving.SearchPass(first=first, last=last, reach=3, swaps=effort.swaps, clock=clock)
                     n_changed += moving.search(self.task, classes, paths, turn, marks, members, tools)
                     clock += step
-                    if self._ends(control):
+                    if self.ends(control):
                         return
                 if n_changed <= n // 2000:
                     return
 
         search(effort.passes)
-        if effort.rebuilds and not self._ends(control):
+        if effort.rebuilds and not self.ends(control):
             size = int(np.clip(8 * n // n_classes, 60, MOST_ON_PLOT))
             n_trials = int(effort.rebuilds * max(n * 80 / size, FEWEST_TRIALS)) + 1
             plot, cuts = self._plot(size), self._cuts(size)
@@ -185,16 +177,31 @@ class Piece:
             for done in range(0, n_trials, piece):
                 count = min(piece, n_trials - done)
                 regrowing.rebuild(self.task, classes, paths, plot, count, trials, cuts, tools)
-                if self._ends(control):
+                if self.ends(control):
                     break
             search(effort.passes)
         return Partition.of(classes.rows[:, moving.CLASS]).labels
 
-    def _ends(self, control: Control) -> bool:
+    def movable(self, labels: Labels) -> moving.MovableClasses:
+        """The classes of these labels, as they can be changed."""
+        from tclose.algorithms.tight import moving_loops as moving
+
+        n, most = len(self.table), len(self.table) // self.task.k + 1
+        classes = moving.MovableClasses(
+            table=np.zeros((most, 3), np.int64),
+            rows=np.full((n, 4), -1, np.int64),
+            ends=np.empty((most, len(self.table.axes), 6), np.int32),
+            loss=np.zeros(most),
+        )
+        classes.table[:, moving.HEAD] = -1
+        moving.fill(self.task.space, classes, labels, int(labels.max()) + 1)
+        return classes
+
+    def ends(self, control: Control) -> bool:
         """Whether to come back: kernels that were halted are not begun again."""
         return bool(self.halt[0]) or control.stop
 
-    def _paths(self, n_paths: int, seed: int) -> moving.Paths:
+    def paths(self, n_paths: int, seed: int) -> moving.Paths:
         """Hilbert curves through the axes in several orders."""
         from tclose.algorithms.tight.moving_loops import Paths
 
@@ -206,7 +213,8 @@ class Piece:
             places[path, orders[path]] = np.arange(len(self.table))
         return Paths(orders, places)
 
-    def _tools(self) -> Tools:
+    def tools(self) -> Tools:
+        """Room for one thread."""
         from tclose.algorithms.tight.boxes_loops import Tools
         from tclose.kernels.soft import Gauge
 

@@ -12,13 +12,15 @@ from typing import ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.capabilities import EVERY_GUARANTEE, IN_PERSONS, Capabilities
+from tclose.algorithms.capabilities import EVERY_GUARANTEE, EVERY_OBJECTIVE, IN_PERSONS, Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.curve import order_along
 from tclose.algorithms.shared.demand import Softened, decidable, soften
 from tclose.algorithms.shared.in_blocks import in_blocks
+from tclose.algorithms.tight.answering import AnswerSearch, draw_workload, weighted
 from tclose.algorithms.tight.pieces import Effort, Piece
+from tclose.algorithms.tight.predicting import labelled, rows_mixed
 from tclose.errors import SchemaError
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
@@ -36,6 +38,10 @@ SLACKS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
 SAMPLE = 6000  # rows on which slacks are tried
 LARGEST, SMALLEST = 25_000, 4_000  # rows of a piece
 SECONDS_BETWEEN_LOOKS = 0.1  # at the clock, while kernels run
+POWERS = (0.0, 0.5, 1.0)  # of what an axis is worth to the queries, by which it weighs
+LABEL_WEIGHT = 0.3  # of a target as an axis, where all others have 1 together
+SPLITTING = 0.4  # of the time allowed, at most, goes into partitions of least loss, before answers are looked at
+TRIALS = 4  # of moves and swaps, for each row and path
 SAMPLING = 0.2  # of the time allowed, at most, goes into finding slacks
 
 
@@ -77,6 +83,7 @@ class Tight:
         paper="our own; goes on from Cao et al. 2011 (004), section 8",
         guarantees=EVERY_GUARANTEE | IN_PERSONS,
         keeps=frozenset({"weight", "finest", "coarsest", "suppress_rows"}),
+        objectives=EVERY_OBJECTIVE,
     )
 
     effort: Literal["fast", "balanced", "best"] = "balanced"
@@ -108,13 +115,10 @@ class Tight:
     ) -> Partition:
         requirement.check_whole(table)
         run = _TightRun(table, decidable(requirement), EFFORTS[self.effort], control)
+        ways = {"loss": run.lose_least, "queries": run.answer_best, "classify": run.predict_best}
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            before = np.inf if start is None else table.loss(start.labels)
-            half = 1.0 if start is None else 0.5
-            labels, least = run.search(run.split(rng, pool), rng, pool, before, (0.0, half))
-            if start is not None and before <= least:
-                labels, _ = run.search(start.labels, rng, pool, before, (half, 1.0))
-        stopped = control.stop or not run.sampled_in_time
+            labels = ways[table.objective.name](rng, pool, start)
+        stopped = control.stop or not run.in_time
         return Partition(labels, facts={"stopped_early": True} if stopped else {})
 
 
@@ -138,12 +142,87 @@ class _TightRun:
     control: Control
     halt: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(1, np.bool_))  # set when the time is over
 
-    sampled_in_time: bool = True
+    in_time: bool = True
 
     @cached_property
     def softened(self) -> Softened:
         """What is asked, for searching."""
         return soften(self.requirement, self.control)
+
+    def lose_least(self, rng: np.random.Generator, pool: ThreadPoolExecutor, start: Partition | None) -> Labels:
+        """The partition of least loss that is found, from nothing or from `start`."""
+        before = np.inf if start is None else self.table.loss(start.labels)
+        half = 1.0 if start is None else 0.5
+        labels, least = self.search(self.split(rng, pool), rng, pool, before, (0.0, half))
+        if start is not None and before <= least:
+            labels, _ = self.search(start.labels, rng, pool, before, (half, 1.0))
+        return labels
+
+    def answer_best(self, rng: np.random.Generator, pool: ThreadPoolExecutor, start: Partition | None) -> Labels:
+        """The partition whose answers to the workload are least off, of those found by loss and from there on.
+
+        Axes weigh by what it costs the queries if they are not shown. What was split with little effort is often better
+        to start from: narrow boxes that took long to find only have to be widened again.
+        """
+        asked = self.table.objective.workload or draw_workload(self.table, rng.spawn(1)[0])
+        answers = AnswerSearch(self.table, asked)
+        tables = [weighted(self.table, answers.bias(), power) for power in POWERS]
+        ways = [(self.table, self.effort), *((table, EFFORTS["fast"]) for table in tables)]
+        tried = self._tried(ways, rng, pool, SPLITTING)
+        tried += [] if start is None else [start.labels]
+        labels = min(tried, key=answers.median_error)
+        least = answers.median_error(labels)
+        for number in range(self.effort.rounds):
+            if self.control.stop:
+                break
+            found = self._answer(answers, labels, rng, number)
+            error = answers.median_error(found)
+            saved = least - error
+            if saved > 0:
+                labels, least = found, error
+            self.control.report(done=SPLITTING + (1 - SPLITTING) * (number + 1) / self.effort.rounds)
+            if saved <= self.effort.enough * least:
+                break
+        return labels
+
+    def _answer(self, answers: AnswerSearch, labels: Labels, rng: np.random.Generator, round_: int) -> Labels:
+        """Search one piece after the other: each knows what the answers of all have come to."""
+        excess, found, n = answers.excess(labels), [], len(self.table)
+        groups = self._grouped(labels, rng, round_)
+        for rows in groups:
+            piece = Piece.of(self.table.take(rows), self.requirement, self.softened, n, self.halt)
+            own = np.unique(labels[rows], return_inverse=True)[1]
+            n_trials = self.effort.paths * TRIALS * len(rows)
+            found.append(answers.improve(piece, own, rows, excess, n_trials, int(rng.integers(2**62)), self.control))
+        return _joined(labels, groups, found)
+
+    def predict_best(self, rng: np.random.Generator, pool: ThreadPoolExecutor, start: Partition | None) -> Labels:
+        """The partition whose classes mix fewest labels of the target, of some of least loss.
+
+        In one the target is an axis itself, so that its labels are kept apart where the promise lets them.
+        """
+        target = self.table.objective.target
+        assert target is not None
+        tables = [self.table, labelled(self.table, target, LABEL_WEIGHT)]
+        tried = self._tried([(table, self.effort) for table in tables], rng, pool, 1.0)
+        tried += [] if start is None else [start.labels]
+        return min(tried, key=lambda labels: (rows_mixed(target, labels), self.table.loss(labels)))
+
+    def _tried(
+        self,
+        ways: list[tuple[EncodedTable, Effort]],
+        rng: np.random.Generator,
+        pool: ThreadPoolExecutor,
+        share: float,
+    ) -> list[Labels]:
+        """Partitions of least loss of tables with other axes, each with some effort, in a share of the time."""
+        found = []
+        for place, (table, effort) in enumerate(ways):
+            begin, end = (share * each / len(ways) for each in (place, place + 1))
+            run = _TightRun(table, self.requirement, effort, self.control.part(begin, end))
+            found.append(run.lose_least(rng, pool, None))
+            self.in_time &= run.in_time and not run.control.stop
+        return found
 
     def split(self, rng: np.random.Generator, pool: ThreadPoolExecutor) -> Labels:
         """Split the whole, with each slack, into ever smaller pieces, and every piece by itself."""
@@ -183,7 +262,7 @@ class _TightRun:
 
         losses = self._mapped(pool, loss, SLACKS, sampling)
         if sampling.stop:
-            self.sampled_in_time, self.halt[0] = False, False
+            self.in_time, self.halt[0] = False, False
             return [SLACKS[int(np.argmin(losses))]]
         return [SLACKS[place] for place in np.argsort(losses, kind="stable")[: self.effort.slacks]]
 

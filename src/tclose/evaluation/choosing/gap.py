@@ -155,6 +155,10 @@ def gap(
         raise SchemaError(
             "No method that proves a bound leaves rows out, so `gap` does not take suppress_rows. Take it out."
         )
+    if schema.objective != "loss":
+        raise SchemaError(
+            f'Bounds are proven for the loss, so `gap` does not take objective = "{schema.objective}". Leave it out.'
+        )
     table = encode(source, schema, seed=seed)
     requirement = Requirement.of(schema, table)
     requirement.check_whole(table)

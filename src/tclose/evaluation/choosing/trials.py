@@ -34,7 +34,7 @@ from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.schema.schema import Schema
 from tclose.table.classes import Classes, Tally
 from tclose.table.coded import CodedColumn
-from tclose.table.encode import EncodedTable, encode_rows
+from tclose.table.encode import EncodedTable, encode_rows, with_objective
 from tclose.table.measuring import measure_classes
 from tclose.table.reading import one_spelling
 from tclose.table.row_selection import select_rows
@@ -171,7 +171,7 @@ class TrialTable:
     def of(cls, source: Source, schema: Schema, seed: int, queries: int) -> TrialTable:
         """Read the table once for all runs."""
         columns, rows = select_rows(source, schema, seed=seed)
-        table = encode_rows(source, columns, rows, schema)
+        table = with_objective(encode_rows(source, columns, rows, schema), source, columns, schema)
         return cls(source, schema, columns, table, by_value(table, source, columns, schema), seed, queries)
 
     @property

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import MissingExtraError, TableError
-from tclose.evaluation.utility.even_boxes import cells
 from tclose.evaluation.utility.label import original_labels
 from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.table.axes import Axis, TreeAxis
+from tclose.table.line_cells import cells
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.int32]

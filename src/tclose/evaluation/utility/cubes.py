@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from tclose.errors import MeasureError
 from tclose.evaluation.utility.even_boxes import CellBoxes, RowPoints, boxes_of, points_of
-from tclose.evaluation.utility.queries import Queries, estimated_answers
+from tclose.evaluation.utility.queries import estimated_answers
 from tclose.evaluation.utility.reading_back import ReadBack
+from tclose.table.count_queries import Queries
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

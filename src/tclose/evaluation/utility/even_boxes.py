@@ -1,8 +1,6 @@
 """Rows as points and classes as boxes: analysts take the rows of a class to lie evenly in what it covers.
 
-Every quasi-identifier is a line of cells: numbers at the distance of their last decimal, days, or
-the leaves of a tree. After them comes a cell for missing values. Values of a tail lie where it begins.
-Sensitive attributes are lines of codes; without any there is one, on which all rows are alike.
+What the lines and their cells are is in `table/line_cells.py`.
 """
 
 from __future__ import annotations
@@ -14,10 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.errors import MeasureError
 from tclose.evaluation.utility.reading_back import ReadBack
-from tclose.table.axes import Axis, SpanAxis
 from tclose.table.classes import Tally
+from tclose.table.line_cells import cells
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -57,34 +54,6 @@ class CellBoxes:
     starts: Floats
     stops: Floats
     tallies: tuple[Tally, ...]
-
-
-def cells(axis: Axis) -> Integers:
-    """The cell of each place on the line of an axis.
-
-    Examples
-    --------
-    >>> from tclose.table.encode import encode
-    >>> from tclose.table.source import read
-    >>> from tclose.schema.schema import Schema
-    >>> schema = Schema.from_dict({"k": 2, "missing": "category", "quasi": {"pay": {"kind": "numeric"}}})
-    >>> cells(encode(read(pl.DataFrame({"pay": [1.5, None, 1.2]})), schema).axes[0]).tolist()
-    [0, 3, 4]
-    """
-    inner = axis.numbers - axis.numbers[:1] if isinstance(axis, SpanAxis) else np.arange(len(axis.leaves))
-    if inner.dtype == object:
-        raise MeasureError(f"The numbers of '{axis.column}' have too many digits for this measure. Round them.")
-    return np.append(inner, int(inner[-1]) + 1 if len(inner) else 0) if axis.missing else inner
-
-
-def lengths(released: ReadBack) -> Integers:
-    """The number of cells of each line, that for missing values left out."""
-    found = []
-    for axis in released.table.axes:
-        inner = cells(axis)[: axis.size - axis.missing]
-        found.append(int(inner[-1]) + 1 if len(inner) else 0)
-    domains = released.table.domains[: len(released.codes)]
-    return np.array([*found, *[domain.size - domain.missing for domain in domains], *[1] * (not domains)], np.int64)
 
 
 def points_of(released: ReadBack) -> RowPoints:

@@ -10,31 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.errors import MeasureError
 from tclose.evaluation.utility.counting_loops import count_boxes, count_points
-from tclose.evaluation.utility.even_boxes import CellBoxes, RowPoints, boxes_of, lengths, points_of
+from tclose.evaluation.utility.even_boxes import CellBoxes, RowPoints, boxes_of, points_of
 from tclose.evaluation.utility.reading_back import ReadBack
+from tclose.table.count_queries import Queries, draw_queries
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 PIECE = 250  # queries at a time
-
-
-@dataclass(frozen=True, eq=False)
-class Queries:
-    """SELECT COUNT(*) WHERE line in [low, high) AND ..., one query a row.
-
-    Attributes
-    ----------
-    lines
-        The lines that each query asks about (see `even_boxes.py`), that of a sensitive attribute last.
-    lows, highs
-        On each of them, the first cell and the one after the last.
-    """
-
-    lines: Integers
-    lows: Integers
-    highs: Integers
 
 
 @dataclass(frozen=True)
@@ -98,32 +81,12 @@ def query_error(
     True
     """
     attributes = min(3, len(released.table.axes)) if attributes is None else attributes
-    queries = draw_queries(released, n, attributes, selectivity, np.random.default_rng(seed))
+    queries = draw_queries(released.table, n, attributes, selectivity, np.random.default_rng(seed))
     precise, estimates = precise_answers(points_of(released), queries), estimated_answers(boxes_of(released), queries)
     some = precise > 0
     errors = np.abs(estimates[some] - precise[some]) / precise[some]
     median = float(np.median(errors)) if len(errors) else float("nan")
     return QueryError(median, n, len(errors), attributes, selectivity)
-
-
-def draw_queries(released: ReadBack, n: int, attributes: int, selectivity: float, rng: np.random.Generator) -> Queries:
-    """Random queries, each about so many quasi-identifiers and one sensitive attribute, if there is any.
-
-    On each of its p lines a query covers theta^(1/p) of the cells, rounded, one at least: somewhere,
-    everywhere as likely. It never asks for missing values.
-    """
-    n_quasi, n_sensitive = len(released.table.axes), len(released.codes)
-    if not 1 <= attributes <= n_quasi:
-        raise MeasureError(f"A query can ask about 1 to {n_quasi} quasi-identifiers, not {attributes}.")
-    if not 0 < selectivity <= 1:
-        raise MeasureError(f"The selectivity must be above 0 and at most 1, and is {selectivity:g}.")
-    lines = np.argsort(rng.random((n, n_quasi)), axis=1)[:, :attributes]
-    lines = np.column_stack([lines, n_quasi + rng.integers(0, max(n_sensitive, 1), n)])
-    whole = np.maximum(lengths(released), 1)[lines]
-    share = selectivity ** (1 / (attributes + bool(n_sensitive)))
-    covered = np.maximum(np.rint(whole * share), 1).astype(np.int64)
-    lows = rng.integers(0, whole - covered, endpoint=True)
-    return Queries(lines, lows, lows + covered)
 
 
 def precise_answers(points: RowPoints, queries: Queries) -> Integers:
