@@ -23,6 +23,7 @@ python_maximum_signature_line_length = 100
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
+napoleon_custom_sections = ["Guarantee", "Cost"]
 default_role = "literal"  # a word in single backquotes is code, as in Markdown
 add_module_names = False
 

@@ -1,7 +1,7 @@
 """What a stricter t costs.
 
-`tclose.suggest` releases a table at several t and measures, at each, what analysts lose and how much more an attacker
-may believe. The t to take is the largest one at which the rise is still what you allow.
+`tclose.suggest` tries several t and measures, at each, what analysts lose and how much more an attacker may believe.
+Nothing is released. The t to take is the largest one at which the rise is still what you allow.
 """
 
 from pathlib import Path

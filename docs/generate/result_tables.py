@@ -81,6 +81,31 @@ def readers() -> str:
     )
 
 
+def writers() -> str:
+    """What became of rounds in which several processes wrote the same files."""
+    found = result("writers")
+    counts = found["counts"]
+    writes = [counts[f"writes {what}"] for what in ("written", "refused", "killed")]
+    killed, ended = counts["rounds with SIGKILL"], counts["rounds with SIGTERM"]
+    rows = [
+        ["rounds", f"{found['rounds']:,}, of which {killed} with a SIGKILL and {ended} with a SIGTERM"],
+        [
+            "writes",
+            f'{sum(writes):,}: {writes[0]:,} done, {writes[1]:,} refused with "is being written by another process", '
+            f"{writes[2]:,} killed",
+        ],
+        ["findings", f"{len(found['findings'])}"],
+        ["rounds that end with a release and its own certificate, verified", f"{counts['matching pairs']:,}"],
+        ["rounds that end with a whole release without certificate", f"{counts['releases without certificate']}"],
+        [
+            "certificates seen beside a file that is not their own",
+            f"{counts['foreign certificates seen']} of {counts['pairs read']:,} pairs read",
+        ],
+        ["files left behind by SIGKILL, all removed by the next writer", f"{counts['files left by a killed process']}"],
+    ]
+    return table(["", ""], rows)
+
+
 def against_arx() -> str:
     """What is lost on Adult with education sensitive, beside local recoding by ARX, which was measured elsewhere."""
     ours, theirs = result("tight"), result("arx")
@@ -98,6 +123,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "first_mile": first_mile,
     "readers": readers,
     "tight/arx": against_arx,
+    "writers": writers,
 }
 
 

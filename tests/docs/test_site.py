@@ -6,12 +6,14 @@ import json
 import re
 import subprocess
 import sys
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from docs.generate.marked import DOCS
+from tests.pages.browser import browsing
 
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "srcset", "video": "src"}
 
@@ -76,3 +78,22 @@ def test_the_search_finds(site: Path, word: str, page: str) -> None:
         some = found[kind].get(word, [])  # one page stands by itself, several in a list
         places += some if isinstance(some, list) else [some]
     assert page in [found["docnames"][place] for place in places]
+
+
+@pytest.mark.slow
+def test_a_browser_shows_it(site: Path) -> None:
+    """Nothing is asked of the net, no page is wider than a phone, and the search shows what it found."""
+    with browsing() as browser:
+        browser.open(site / "index.html")
+        browser.requests()  # what the browser itself asked for at its start
+        browser.wide(390)
+        for name in ("index", "start", "against-the-others", "reference/cli", "reference/api-classes", "gallery/index"):
+            browser.open(site / f"{name}.html")
+            assert browser.run("return document.documentElement.scrollWidth <= window.innerWidth"), name
+        browser.ask("POST", "url", url=f"{(site / 'search.html').as_uri()}?q=hierarchy")
+        ends = time.monotonic() + 20
+        found = 0
+        while found < 10 and time.monotonic() < ends:
+            found = browser.run("return document.querySelectorAll('ul.search li').length")
+        assert found >= 10
+        assert [each for each in browser.requests() if not each.startswith(("file:", "data:"))] == []
