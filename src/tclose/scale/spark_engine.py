@@ -51,6 +51,7 @@ from tclose.verification.release_parts import PartCounts, ReleaseCounts
 LOG = logging.getLogger(__name__)
 Listener = Callable[[str, float | None, float | None], None]
 FILE_ROWS = 1_000_000
+MERGED = 4  # tasks that put findings of all others together, before they go to the driver
 STOPPED = (
     "Spark ended the work on the table; nothing was released. Its log says why. Set TCLOSE_DEBUG=1 to have its message "
     "raised instead."
@@ -265,11 +266,12 @@ class SparkRun:
         self.seconds[name] = clock.perf_counter() - started
         LOG.info("%s: %.3f s", name, self.seconds[name])
 
-    def findings(self, df: Any, work: Callable[..., Any]) -> Iterator[Any]:
-        """What work finds on each partition of a DataFrame, or raises."""
+    def findings(self, df: Any, work: Any) -> Iterator[Any]:
+        """What work finds on the partitions of a DataFrame, those of many together, or raises."""
         from tclose.scale import spark_jobs
 
-        yield from received(df.mapInArrow(spark_jobs.findings(work), spark_jobs.FINDING))
+        found = df.mapInArrow(spark_jobs.findings(work), spark_jobs.FINDING)
+        yield from received(found.repartition(MERGED).mapInArrow(spark_jobs.merged(work), spark_jobs.FINDING))
 
     def gather(self) -> GatheredValues:
         """The distinct values of all columns, and their counts."""
@@ -367,7 +369,7 @@ def only_released(made: Any, whole: WholeTable) -> Any:
 
 def received(df: Any) -> Iterator[Any]:
     """Findings that tasks have sent; the first error among them is raised."""
-    for row in df.toLocalIterator():
+    for row in df.collect():
         done, finding = pickle.loads(bytes(row[0]))
         if not done:
             raise finding

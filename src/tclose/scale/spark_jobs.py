@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -55,17 +55,52 @@ def as_frame(table: pa.Table) -> pl.DataFrame:
     return pl.DataFrame(pl.from_arrow(table))
 
 
-def findings(work: Callable[[Batches], Any]) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """Let work on a partition send what it finds, or its error, to the driver."""
+class Finder(Protocol):
+    """Work on a partition that finds something small."""
+
+    def __call__(self, batches: Batches) -> Any:
+        """What the partition adds."""
+        ...
+
+    def merge(self, found: list[Any]) -> Any:
+        """What several partitions add together."""
+        ...
+
+
+def findings(work: Finder) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """Let work on a partition send what it finds, or its error."""
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:
-        try:
-            outcome: tuple[bool, Any] = True, work(batches)
-        except Exception as error:
-            outcome = False, told(error)
-        yield pa.RecordBatch.from_pydict({"finding": pa.array([pickle.dumps(outcome)], pa.binary())})
+        yield _sent(lambda: work(batches))
 
     return task
+
+
+def merged(work: Finder) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """Put what was found on many partitions together before it goes to the driver; the first error is passed on."""
+
+    def task(batches: Batches) -> Iterator[pa.RecordBatch]:
+        outcomes = [pickle.loads(each.as_py()) for batch in batches for each in batch.column(0)]
+        if not outcomes:
+            return
+        errors = [finding for done, finding in outcomes if not done]
+        if errors:
+            yield _batch((False, errors[0]))
+        else:
+            yield _sent(lambda: work.merge([finding for _, finding in outcomes]))
+
+    return task
+
+
+def _sent(work: Callable[[], Any]) -> pa.RecordBatch:
+    try:
+        return _batch((True, work()))
+    except Exception as error:
+        return _batch((False, told(error)))
+
+
+def _batch(outcome: tuple[bool, Any]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"finding": pa.array([pickle.dumps(outcome)], pa.binary())})
 
 
 @dataclass(frozen=True)
@@ -77,9 +112,13 @@ class Statistics:
 
     def __call__(self, batches: Batches) -> PieceSummary:
         """What the partition adds to what is known of the whole table."""
+        return self.merge([code_piece(frame, self.schema, self.key)[1] for frame in pieces(batches)])
+
+    def merge(self, found: list[PieceSummary]) -> PieceSummary:
+        """What several partitions add together."""
         gathered = GatheredValues(self.schema)
-        for frame in pieces(batches):
-            gathered.add(code_piece(frame, self.schema, self.key)[1])
+        for summary in found:
+            gathered.add(summary)
         values = {name: column.values for name, column in gathered.columns.items()}
         counts = {name: column.counts for name, column in gathered.columns.items()}
         return PieceSummary(gathered.n_read, gathered.n_dropped, values, counts, gathered.n_missing)
@@ -117,6 +156,15 @@ class Sampling:
             chosen.append(rows.filter(pl.Series(drawn)))
         return joints, chosen
 
+    def merge(self, found: list[Any]) -> tuple[list[Counted] | None, list[pl.DataFrame]]:
+        """The same of several partitions."""
+        joints: list[Counted] | None = None
+        for counted, _ in found:
+            if counted is not None and joints is not None:
+                joints = [add_counted(*both) for both in zip(joints, counted, strict=True)]
+            joints = counted if joints is None else joints
+        return joints, [rows for _, chosen in found for rows in chosen]
+
 
 @dataclass(frozen=True)
 class Counting:
@@ -132,6 +180,13 @@ class Counting:
             table = self.coder.whole.encode(rows)
             counts = CellCounts.of(self.tree.cells(table, rows[ROW].to_numpy()), table, self.tree.n_cells)
             total = counts if total is None else total.plus(counts)
+        return total
+
+    def merge(self, found: list[CellCounts | None]) -> CellCounts | None:
+        """The counts of several partitions."""
+        total: CellCounts | None = None
+        for counts in found:
+            total = counts if total is None else total if counts is None else total.plus(counts)
         return total
 
 
@@ -214,6 +269,10 @@ class CountingRelease:
             check += checksum(frame, self.key)
         return counts, check % 2**64
 
+    def merge(self, found: list[tuple[list[PartCounts], int]]) -> tuple[list[PartCounts], int]:
+        """The same of several partitions."""
+        return [each for counts, _ in found for each in counts], sum(check for _, check in found) % 2**64
+
 
 @dataclass(frozen=True)
 class Summing:
@@ -224,6 +283,10 @@ class Summing:
     def __call__(self, batches: Batches) -> int:
         """The sum, the same in any order of rows."""
         return sum(checksum(frame, self.key) for frame in pieces(batches)) % 2**64
+
+    def merge(self, found: list[int]) -> int:
+        """The sum of several partitions."""
+        return sum(found) % 2**64
 
 
 @dataclass(frozen=True)
@@ -252,10 +315,10 @@ class Measuring:
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """What the bucket reaches."""
-        try:
+
+        def measured() -> Any:
             rows = as_frame(table)
             numbered = {name: rows[str(place)].to_numpy() for place, name in enumerate(self.whole.columns)}
-            outcome: tuple[bool, Any] = True, measure_bucket(self.whole, numbered)
-        except Exception as error:
-            outcome = False, told(error)
-        return pa.table({"finding": pa.array([pickle.dumps(outcome)], pa.binary())})
+            return measure_bucket(self.whole, numbered)
+
+        return pa.Table.from_batches([_sent(measured)])

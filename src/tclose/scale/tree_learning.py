@@ -121,23 +121,29 @@ class TreeLearner:
         place = binned.place_of(quantile)
         if place is None:
             return None, np.inf
+        broken: set[int] = set()  # by the plain cut: blending by others does not help
         for blend in BLENDS:
-            for stratum in strata if blend else [None]:
+            for stratum in [strata[each] for each in sorted(broken)] if blend else [None]:
                 noise = self.rng.uniform(-SHARE_NOISE, SHARE_NOISE, 1 if stratum is None else stratum.size)
                 cut = binned.cut(sample, place, stratum, blend, noise)
                 left = cut.goes_left(sample, draws)
-                if LEAST_SHARE <= left.mean() <= 1 - LEAST_SHARE and self._within(sample, left, n_rows):
+                if not LEAST_SHARE <= left.mean() <= 1 - LEAST_SHARE:
+                    continue
+                beyond = self._beyond(sample, left, n_rows)
+                if not beyond:
                     return cut, _spread(sample, left, self.rng) + BLEND_COST * blend
+                broken = broken or beyond
         return None, np.inf
 
-    def _within(self, sample: EncodedTable, left: NDArray[np.bool_], n_rows: float) -> bool:
-        """Whether both sides use no more than a part of every limit, by what the sample shows."""
+    def _beyond(self, sample: EncodedTable, left: NDArray[np.bool_], n_rows: float) -> set[int]:
+        """The attributes in which a side uses more than its part of a limit, by what the sample shows."""
+        found: set[int] = set()
         for side in (left, ~left):
             part = self.part_of_limit(n_rows * float(side.mean()))
-            for check, codes in zip(self._profiles, sample.codes, strict=True):
-                if not check.holds(np.bincount(codes[side], minlength=check.size), part):
-                    return False
-        return True
+            for place, (check, codes) in enumerate(zip(self._profiles, sample.codes, strict=True)):
+                if place not in found and not check.holds(np.bincount(codes[side], minlength=check.size), part):
+                    found.add(place)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
