@@ -80,7 +80,9 @@ class _Found:
         self.counts["no world"] += believes is None
         self._note("believes releases and promise", believes)
         self._note("believes releases alone", ignores)
-        self._note("knows the program", who_knows(asked, tables, ran, run, MOST_WORLDS_RUN))
+        knows = who_knows(asked, tables, ran, run, MOST_WORLDS_RUN)
+        self._note("knows the program", None if knows is None else knows[0])
+        self._note("knows the program and the record", None if knows is None else knows[1])
         return believes
 
     def _note(self, who: str, found: Fraction | None) -> None:

@@ -30,22 +30,24 @@ def who_ignores(asked: Asked, shown: Shown) -> Fraction:
     return excess(asked, shown, worlds_of(shown))
 
 
-def who_knows(asked: Asked, tables: Sequence[Table], ran: Ran, run: Run, most: int) -> Fraction | None:
+def who_knows(asked: Asked, tables: Sequence[Table], ran: Ran, run: Run, most: int) -> tuple[Fraction, Fraction] | None:
     """The one who keeps only worlds for which the program does the same; None if there are too many to try.
 
-    This attacker is also told what nobody was shown: the values of those who wait.
+    This attacker is also told what nobody was shown: the values of those who wait. The second figure is that of one who
+    has the record, too, which counts who waits and is never published.
     """
     shown = ran.shown
     worlds = worlds_of(shown)
     if len(worlds) > most:
         return None
-    kept = [_does_the_same(asked, _tables_in(tables, shown, world), ran, run) for world in worlds]
-    return excess(asked, shown, worlds[np.array(kept)])
+    again = [run(asked, _tables_in(tables, shown, world)) for world in worlds]
+    same = np.array([_looks_the_same(each, ran) for each in again])
+    counted = same & np.array([each.counts == ran.counts for each in again])
+    return excess(asked, shown, worlds[same]), excess(asked, shown, worlds[counted])
 
 
-def _does_the_same(asked: Asked, tables: Sequence[Table], ran: Ran, run: Run) -> bool:
-    """Whether the same persons share classes and enter at the same times; counts of who waits are not published."""
-    again = run(asked, tables)
+def _looks_the_same(again: Ran, ran: Ran) -> bool:
+    """Whether the same persons share classes and enter at the same times."""
     same = (again.released, again.partitions) == (ran.released, ran.partitions)
     return same and again.shown.entered() == ran.shown.entered()
 

@@ -51,6 +51,12 @@ class Schema:
     recode
         How the values of a class become one. `generalize` replaces them by a broader value that covers them all;
         `suppress` keeps a value where the whole class agrees, and replaces it by `*` elsewhere.
+    objective
+        What is optimized among the releases that keep the promise: `loss`, `queries` or `classify`.
+    workload
+        A file of COUNT queries that a release is to answer well; random ones if there is none.
+    target
+        The column that classes are to tell, under `objective = "classify"`.
     suppress_rows
         The share of rows that may be left out, if together they keep the promise of a class.
     missing
