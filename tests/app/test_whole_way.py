@@ -192,6 +192,19 @@ def test_what_is_wrong_is_said_where_it_was_written(done: Client) -> None:
         assert project_of(done).settings == before
 
 
+@pytest.mark.slow
+def test_dates_that_can_be_read_in_two_ways_are_asked_about(tmp_path: Path) -> None:
+    text = "day,ill\n" + "".join(f"{1 + n % 12:02}/{1 + n % 11:02}/2020,{'ab'[n % 2]}\n" for n in range(60))
+    with serving(tmp_path) as client:
+        opened(client, text)
+        assert "Which is it?" in client.get("/columns/0").text
+        assert client.form("/columns/0", {"date_format": "%d/%m/%Y"}).status == 303
+        assert client.form("/columns/0", {"role": "quasi"}).status == 303
+        found = project_of(client).settings.columns["day"]
+        assert (found.role, found.quasi["kind"], found.quasi["format"]) == ("quasi", "date", "%d/%m/%Y")
+        assert "Which is it?" not in client.get("/columns/0").text
+
+
 def test_a_tree_is_begun_grouped_and_saved(done: Client) -> None:
     try:
         assert done.form("/hierarchies/2/begin").status == 303
