@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import tclose
+from tclose.app import take_step
 from tclose.app.background_job import BackgroundJob
 from tclose.app.kept_runs import KeptRun
 from tclose.app.workbench import OpenProject
@@ -123,6 +124,29 @@ def same_rows(client: Client, file: Path, number: int) -> bool:
     columns = own.columns
     as_texts = own.select(pl.col(each).cast(pl.String).fill_null("") for each in columns)
     return sorted(as_texts.rows()) == sorted(other.select(columns).fill_null("").rows())
+
+
+def test_files_that_cannot_be_written_leave_what_was_there(done: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = project_of(done).folder.run_folder(1) / "out"
+    done.follow(done.form("/take/1", {"format": "csv"}))
+    before = {each.name: each.read_bytes() for each in out.iterdir()}
+
+    def fail(*_given: object, **_named: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(take_step, "report_html", fail)
+    assert "No space left" in problem(done.follow(done.form("/take/1", {"format": "parquet"})))
+    assert {each.name: each.read_bytes() for each in out.iterdir()} == before
+    assert not out.with_name("out.new").exists()
+
+
+def test_a_schema_that_lists_values_is_not_given_away_unseen() -> None:
+    keys = {"k": 2, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"ill": {"distance": "equal", "t": 0.2}}}
+    assert not take_step.lists_values(tclose.Schema.from_dict(keys))
+    tree = {**keys, "quasi": {"sex": {"kind": "categorical", "hierarchy": {"all": ["f", "m"]}}}}
+    assert take_step.lists_values(tclose.Schema.from_dict(tree))
+    ordered = {**keys, "sensitive": {"ill": {"distance": "ordered", "order": ["low", "high"], "t": 0.2}}}
+    assert take_step.lists_values(tclose.Schema.from_dict(ordered))
 
 
 @pytest.mark.slow

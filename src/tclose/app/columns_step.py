@@ -8,8 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tclose.app.column_forms import CHOOSING, check_column, fields_of, read_keys
-from tclose.app.column_profile import commonest, singling_out
-from tclose.app.open_step import profiles
+from tclose.app.column_profile import commonest, profiles, singling_out
 from tclose.app.project_settings import OPEN, ROLES, ColumnSettings
 from tclose.app.site import NotFoundError, Site, Visit, go
 from tclose.app.workbench import OpenProject
@@ -54,8 +53,8 @@ def show_columns(visit: Visit) -> Response:
     counts = {role: len(settings.having(role)) for role in ROLES}
     first_open = next((place for place, each in enumerate(settings.columns.values()) if each.role == OPEN), None)
     return visit.page(
-        "columns.html", "columns", columns=profiles(project.table), settings=settings, roles=ROLES, alone=alone,
-        counts=counts, first_open=first_open, policies=POLICIES, unit_rows=UNIT_ROWS,
+        "columns.html", "columns", columns=profiles(project.table.proposal), settings=settings, roles=ROLES,
+        alone=alone, counts=counts, first_open=first_open, policies=POLICIES, unit_rows=UNIT_ROWS,
         doubtful=project.table.proposal.spellings.doubtful,
     )  # fmt: skip
 
@@ -68,7 +67,7 @@ def show_column(visit: Visit) -> Response:
     column = project.settings.columns[guess.column]
     keys = {"quasi": column.quasi, "sensitive": column.sensitive}.get(column.role, {})
     return visit.page(
-        "column.html", "columns", profile=profiles(project.table)[number], column=column, keys=keys,
+        "column.html", "columns", profile=profiles(project.table.proposal)[number], column=column, keys=keys,
         fields=fields_of(column.role, keys), roles=ROLES, common=commonest(guess.evidence), number=number,
         n_columns=len(project.settings.columns), formats=_unsettled_formats(guess, column),
     )  # fmt: skip
