@@ -291,7 +291,7 @@ def test_a_run_that_was_under_way_is_said_to_be_lost(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_table_that_was_changed_is_not_taken_for_the_same(tmp_path: Path) -> None:
+def test_a_table_that_was_changed_is_not_taken_for_the_same_and_one_that_was_moved_is(tmp_path: Path) -> None:
     with serving(tmp_path) as client:
         opened(client)
         given = project_of(client).folder.id
@@ -300,6 +300,10 @@ def test_a_table_that_was_changed_is_not_taken_for_the_same(tmp_path: Path) -> N
         page = client.follow(client.form("/open/project", {"project": given}))
         assert "its bytes are others" in problem(page)
         assert client.server.bench.project is None
+        (tmp_path / "tables" / "people.csv").unlink()
+        (tmp_path / "tables" / "moved.csv").write_text(TABLE)
+        assert client.follow(client.form("/open/project", {"project": given, "path": "moved.csv"})).status == 200
+        assert project_of(client).folder.id == given
 
 
 @pytest.mark.slow
