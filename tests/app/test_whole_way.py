@@ -140,6 +140,15 @@ def test_files_that_cannot_be_written_leave_what_was_there(done: Client, monkeyp
     assert not out.with_name("out.new").exists()
 
 
+def test_a_second_release_of_the_same_table_is_warned_of(done: Client) -> None:
+    """Whoever has both can intersect them; a release that is written again is none."""
+    assert 'id="notes"' not in done.follow(done.form("/take/1", {"format": "parquet"})).text
+    done.follow(done.form("/run", {"method": "mondrian", "seed": "8"}))
+    page = done.follow(done.form("/take/2", {"format": "parquet"}))
+    assert "This table was released before: run 1" in page.text
+    done.form("/run/remove", {"run": 2})
+
+
 def test_a_schema_that_lists_values_is_not_given_away_unseen() -> None:
     keys = {"k": 2, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"ill": {"distance": "equal", "t": 0.2}}}
     assert not take_step.lists_values(tclose.Schema.from_dict(keys))

@@ -100,6 +100,7 @@ class BackgroundJob:
             "state": self.state,
             "seconds": round(self.seconds, 1),
             "problem": self.problem,
+            "notes": self.notes,
             "step": self.step,
         }
 

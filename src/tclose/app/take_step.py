@@ -7,13 +7,16 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from tclose.app.background_job import BackgroundJob
 from tclose.app.kept_runs import CLASSES, SCHEMA, KeptRun
+from tclose.app.project_shelf import ProjectShelf
 from tclose.app.run_step import release_of
 from tclose.app.site import NotFoundError, Site, Visit, go
 from tclose.app.workbench import OpenProject
@@ -22,6 +25,7 @@ from tclose.evaluation.report.public_report import public_report_html
 from tclose.evaluation.report.report_page import report_html
 from tclose.pages.pdf import to_pdf
 from tclose.release.atomic import PRIVATE, write_whole
+from tclose.release.earlier import holds_record, read_earlier, warn_of_same_table
 from tclose.release.release import Release
 from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
@@ -29,7 +33,8 @@ from tclose.table.table_location import TableLocation
 
 FORMATS = ("csv", "csv.gz", "tsv", "parquet", "arrow", "jsonl")
 OUT = "out"
-PRIVATE_FILES = ("record.json", "private-report.html", CLASSES)
+RECORD, MOST_RECORDS = "record.json", 200
+PRIVATE_FILES = (RECORD, "private-report.html", CLASSES)
 
 
 def routes(site: Site) -> list[Route]:
@@ -113,16 +118,28 @@ def write_files(visit: Visit) -> Response:
     def work(job: BackgroundJob) -> None:
         job.listen("verify", None, None)
         release = release_of(visit.bench, project, run.number)
+        warn_of_same_table(release.record, earlier_records(visit.bench.shelf, folder))
         with whole_folder(folder) as made:
             job.listen("write", None, None)
             output = made / f"release.{kind}"
-            release.write(output, record=made / "record.json", escape_formulas=escapes)
+            release.write(output, record=made / RECORD, escape_formulas=escapes)
             write_whole(made / SCHEMA, release.schema.to_toml(made).encode())
             job.listen("report", None, None)
             _write_reports(project, release, output, wants_pdf)
 
     visit.bench.begin("write", f"/take/{run.number}", work)
     return go("/job")
+
+
+def earlier_records(shelf: ProjectShelf, own: Path) -> list[tuple[str, dict[str, Any]]]:
+    """The records that other runs of all projects wrote: whoever has two releases of a table can intersect them."""
+    found = []
+    for path in sorted(shelf.folder.glob(f"*/runs/*/{OUT}/{RECORD}"))[-MOST_RECORDS:]:
+        if path.parent != own and holds_record(path):
+            day = datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
+            label = f"run {path.parent.parent.name}, whose files were written on {day},"
+            found += [(label, fields) for _, fields in read_earlier(path)]
+    return found
 
 
 @contextmanager

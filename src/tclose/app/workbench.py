@@ -233,4 +233,4 @@ def forget_tables() -> None:
 
 def as_page(job: BackgroundJob | None) -> dict[str, Any]:
     """What the page that waits is told."""
-    return {"state": "none", "kind": "", "step": ""} if job is None else job.as_dict()
+    return {"state": "none", "kind": "", "step": "", "notes": []} if job is None else job.as_dict()
