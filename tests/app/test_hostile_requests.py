@@ -84,7 +84,7 @@ POSTS = (
 )
 
 
-@pytest.mark.everyday(100)
+@pytest.mark.everyday(8)
 @pytest.mark.parametrize("path", PAGES)
 def test_without_the_cookie_no_page_is_shown(client: Client, path: str) -> None:
     before = state(client)
@@ -95,7 +95,7 @@ def test_without_the_cookie_no_page_is_shown(client: Client, path: str) -> None:
     assert state(client) == before
 
 
-@pytest.mark.everyday(100)
+@pytest.mark.everyday(8)
 @pytest.mark.parametrize("path", POSTS)
 def test_without_the_cookie_nothing_is_done(client: Client, path: str) -> None:
     before = state(client)
@@ -103,7 +103,7 @@ def test_without_the_cookie_nothing_is_done(client: Client, path: str) -> None:
     assert state(client) == before
 
 
-@pytest.mark.everyday(100)
+@pytest.mark.everyday(8)
 @pytest.mark.parametrize("path", POSTS)
 def test_a_stolen_cookie_with_a_foreign_origin_does_nothing(client: Client, path: str) -> None:
     before = state(client)
@@ -112,7 +112,7 @@ def test_a_stolen_cookie_with_a_foreign_origin_does_nothing(client: Client, path
     assert state(client) == before
 
 
-@pytest.mark.everyday(100)
+@pytest.mark.everyday(8)
 @pytest.mark.parametrize("path", POSTS)
 def test_get_changes_nothing(client: Client, path: str) -> None:
     before = state(client)
@@ -283,6 +283,7 @@ def test_no_page_has_inline_script_or_style(client: Client) -> None:
             assert mark not in text, (path, mark)
 
 
+@pytest.mark.slow
 def test_names_that_are_html_stay_text(tmp_path: Path) -> None:
     bad = "<img src=x onerror=alert(1)>"
     text = f'"{bad}",age\n' + "".join(f'"{bad}{n % 3}",{20 + n}\n' for n in range(40))
@@ -297,6 +298,7 @@ def test_names_that_are_html_stay_text(tmp_path: Path) -> None:
             assert "&lt;img" in reply.text or path == "/run"
 
 
+@pytest.mark.slow
 def test_a_dropped_file_with_a_name_that_is_html_is_opened_as_text(tmp_path: Path) -> None:
     with serving(tmp_path) as client:
         client.enter()
@@ -385,7 +387,7 @@ def test_a_web_socket_is_refused(client: Client) -> None:
     head += (
         f"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nCookie: {client.cookie}\r\n\r\n"
     )
-    answer = client.raw(head.encode(), 0.5)
+    answer = client.raw(head.encode(), 0.2)
     assert b" 101 " not in answer.split(b"\r\n")[0]
 
 

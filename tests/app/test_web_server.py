@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import stat
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -111,3 +112,11 @@ def test_every_text_is_a_plain_sentence_or_word() -> None:
                 assert text.strip() == text, name
                 assert text, name
                 assert "<" not in text.replace("< ", ""), name
+
+
+def test_without_the_extra_it_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "tclose.app.web_server")
+    code, told = run("app", "--no-browser")
+    assert code == 3
+    assert "pip install 'tclose[app]'" in told

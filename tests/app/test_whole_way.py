@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import tclose
+from tclose.app import take_step
 from tclose.app.background_job import BackgroundJob
 from tclose.app.kept_runs import KeptRun
 from tclose.app.workbench import OpenProject
@@ -125,6 +126,38 @@ def same_rows(client: Client, file: Path, number: int) -> bool:
     return sorted(as_texts.rows()) == sorted(other.select(columns).fill_null("").rows())
 
 
+def test_files_that_cannot_be_written_leave_what_was_there(done: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = project_of(done).folder.run_folder(1) / "out"
+    done.follow(done.form("/take/1", {"format": "csv"}))
+    before = {each.name: each.read_bytes() for each in out.iterdir()}
+
+    def fail(*_given: object, **_named: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(take_step, "report_html", fail)
+    assert "No space left" in problem(done.follow(done.form("/take/1", {"format": "parquet"})))
+    assert {each.name: each.read_bytes() for each in out.iterdir()} == before
+    assert not out.with_name("out.new").exists()
+
+
+def test_a_second_release_of_the_same_table_is_warned_of(done: Client) -> None:
+    """Whoever has both can intersect them; a release that is written again is none."""
+    assert 'id="notes"' not in done.follow(done.form("/take/1", {"format": "parquet"})).text
+    done.follow(done.form("/run", {"method": "mondrian", "seed": "8"}))
+    page = done.follow(done.form("/take/2", {"format": "parquet"}))
+    assert "This table was released before: run 1" in page.text
+    done.form("/run/remove", {"run": 2})
+
+
+def test_a_schema_that_lists_values_is_not_given_away_unseen() -> None:
+    keys = {"k": 2, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"ill": {"distance": "equal", "t": 0.2}}}
+    assert not take_step.lists_values(tclose.Schema.from_dict(keys))
+    tree = {**keys, "quasi": {"sex": {"kind": "categorical", "hierarchy": {"all": ["f", "m"]}}}}
+    assert take_step.lists_values(tclose.Schema.from_dict(tree))
+    ordered = {**keys, "sensitive": {"ill": {"distance": "ordered", "order": ["low", "high"], "t": 0.2}}}
+    assert take_step.lists_values(tclose.Schema.from_dict(ordered))
+
+
 @pytest.mark.slow
 def test_command_and_script_make_the_same_classes(done: Client, tmp_path: Path) -> None:
     run_script(done, tmp_path, 1)
@@ -192,6 +225,19 @@ def test_what_is_wrong_is_said_where_it_was_written(done: Client) -> None:
         assert project_of(done).settings == before
 
 
+@pytest.mark.slow
+def test_dates_that_can_be_read_in_two_ways_are_asked_about(tmp_path: Path) -> None:
+    text = "day,ill\n" + "".join(f"{1 + n % 12:02}/{1 + n % 11:02}/2020,{'ab'[n % 2]}\n" for n in range(60))
+    with serving(tmp_path) as client:
+        opened(client, text)
+        assert "Which is it?" in client.get("/columns/0").text
+        assert client.form("/columns/0", {"date_format": "%d/%m/%Y"}).status == 303
+        assert client.form("/columns/0", {"role": "quasi"}).status == 303
+        found = project_of(client).settings.columns["day"]
+        assert (found.role, found.quasi["kind"], found.quasi["format"]) == ("quasi", "date", "%d/%m/%Y")
+        assert "Which is it?" not in client.get("/columns/0").text
+
+
 def test_a_tree_is_begun_grouped_and_saved(done: Client) -> None:
     try:
         assert done.form("/hierarchies/2/begin").status == 303
@@ -254,7 +300,7 @@ def test_a_run_that_was_under_way_is_said_to_be_lost(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_table_that_was_changed_is_not_taken_for_the_same(tmp_path: Path) -> None:
+def test_a_table_that_was_changed_is_not_taken_for_the_same_and_one_that_was_moved_is(tmp_path: Path) -> None:
     with serving(tmp_path) as client:
         opened(client)
         given = project_of(client).folder.id
@@ -263,6 +309,10 @@ def test_a_table_that_was_changed_is_not_taken_for_the_same(tmp_path: Path) -> N
         page = client.follow(client.form("/open/project", {"project": given}))
         assert "its bytes are others" in problem(page)
         assert client.server.bench.project is None
+        (tmp_path / "tables" / "people.csv").unlink()
+        (tmp_path / "tables" / "moved.csv").write_text(TABLE)
+        assert client.follow(client.form("/open/project", {"project": given, "path": "moved.csv"})).status == 200
+        assert project_of(client).folder.id == given
 
 
 @pytest.mark.slow
@@ -311,9 +361,10 @@ def test_an_unforeseen_error_is_told_without_its_message(done: Client) -> None:
     job = done.server.bench.begin("gains", "/look/1", work)
     done.wait()
     assert job.state == "failed"
-    page = done.get("/job")
-    assert "secret" not in page.text
-    assert "ValueError" in problem(page)
+    for path in ("/job", "/look/1"):  # the page that waited says so too
+        page = done.get(path)
+        assert "secret" not in page.text
+        assert "ValueError" in problem(page)
 
 
 @pytest.mark.slow

@@ -99,6 +99,9 @@ class BackgroundJob:
             "done": self.done,
             "state": self.state,
             "seconds": round(self.seconds, 1),
+            "problem": self.problem,
+            "notes": self.notes,
+            "step": self.step,
         }
 
     def _run(self, work: Work) -> None:

@@ -16,6 +16,7 @@ from tclose.table.coded import CodedColumn
 from tclose.table.proposing.column_evidence import Evidence
 from tclose.table.proposing.guesses import Guess
 from tclose.table.proposing.singling_out import singled_out
+from tclose.table.proposing.table_proposal import TableProposal
 from tclose.table.reading import texts
 
 BARS = 16
@@ -61,6 +62,18 @@ class ColumnProfile:
         picture = small_histogram(heights(evidence), guess.column)
         told = (guess.role, guess.reason, guess.laws)
         return cls(number, guess.column, evidence.form, evidence.n_distinct, evidence.n_missing, alone, picture, *told)
+
+
+@lru_cache(maxsize=2)
+def profiles(proposal: TableProposal) -> list[ColumnProfile]:
+    """What all columns of a table look like."""
+    return [ColumnProfile.of(number, guess) for number, guess in enumerate(proposal.guesses.values())]
+
+
+def forget_profiles() -> None:
+    """Let go of all tables."""
+    profiles.cache_clear()
+    _counted.cache_clear()
 
 
 def value_counts(evidence: Evidence) -> np.ndarray[Any, np.dtype[np.int64]]:

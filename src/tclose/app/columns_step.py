@@ -8,9 +8,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tclose.app.column_forms import CHOOSING, check_column, fields_of, read_keys
-from tclose.app.column_profile import commonest, singling_out
-from tclose.app.open_step import profiles
-from tclose.app.project_settings import OPEN, ROLES
+from tclose.app.column_profile import commonest, profiles, singling_out
+from tclose.app.project_settings import OPEN, ROLES, ColumnSettings
 from tclose.app.site import NotFoundError, Site, Visit, go
 from tclose.app.workbench import OpenProject
 from tclose.errors import SchemaError, TcloseError
@@ -54,8 +53,8 @@ def show_columns(visit: Visit) -> Response:
     counts = {role: len(settings.having(role)) for role in ROLES}
     first_open = next((place for place, each in enumerate(settings.columns.values()) if each.role == OPEN), None)
     return visit.page(
-        "columns.html", "columns", columns=profiles(project.table), settings=settings, roles=ROLES, alone=alone,
-        counts=counts, first_open=first_open, policies=POLICIES, unit_rows=UNIT_ROWS,
+        "columns.html", "columns", columns=profiles(project.table.proposal), settings=settings, roles=ROLES,
+        alone=alone, counts=counts, first_open=first_open, policies=POLICIES, unit_rows=UNIT_ROWS,
         doubtful=project.table.proposal.spellings.doubtful,
     )  # fmt: skip
 
@@ -68,10 +67,16 @@ def show_column(visit: Visit) -> Response:
     column = project.settings.columns[guess.column]
     keys = {"quasi": column.quasi, "sensitive": column.sensitive}.get(column.role, {})
     return visit.page(
-        "column.html", "columns", profile=profiles(project.table)[number], column=column, keys=keys,
+        "column.html", "columns", profile=profiles(project.table.proposal)[number], column=column, keys=keys,
         fields=fields_of(column.role, keys), roles=ROLES, common=commonest(guess.evidence), number=number,
-        n_columns=len(project.settings.columns), hierarchical=CHOOSING,
+        n_columns=len(project.settings.columns), formats=_unsettled_formats(guess, column),
     )  # fmt: skip
+
+
+def _unsettled_formats(guess: Guess, column: ColumnSettings) -> tuple[str, ...]:
+    """In which ways its dates can be read, if nobody has said which."""
+    is_settled = "format" in column.quasi or "format" in column.sensitive
+    return () if is_settled else guess.evidence.formats
 
 
 def _chosen(visit: Visit, project: OpenProject) -> list[str]:
@@ -127,7 +132,10 @@ def set_column(visit: Visit) -> Response:
         if role not in ROLES:
             raise SchemaError("There is no such role.")
         changes: dict[str, Any] = {"role": role}
-        if role in CHOOSING:
+        if form.text("date_format") in guess.evidence.formats:
+            dated = guess.with_format(form.text("date_format"))
+            changes = {"quasi": dict(dated.quasi or {}), "sensitive": dict(dated.sensitive or {})}
+        elif role in CHOOSING:
             before = getattr(column, role)
             keys = read_keys(role, before, form) if role == column.role else dict(before)
             if keys.get("distance") == "hierarchical" and "hierarchy" not in keys:

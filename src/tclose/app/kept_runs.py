@@ -61,7 +61,7 @@ class KeptRun:
 
     def write(self, folder: Path) -> None:
         """Write it into its folder."""
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.mkdir(exist_ok=True, mode=0o700)
         write_whole(folder / "run.json", json.dumps(asdict(self), indent=1).encode(), PRIVATE)
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from tclose.app.column_profile import ColumnProfile
+from tclose.app.column_profile import profiles
 from tclose.app.gate import Refused
-from tclose.app.open_table import OpenTable, TableRequest, check_name
+from tclose.app.open_table import TableRequest, check_name
 from tclose.app.site import Site, Visit, go
 from tclose.app.uploads import receive_file
 from tclose.app.workbench import BusyWorkError
@@ -176,16 +176,10 @@ def _suffixes(name: str) -> str:
     return "." + ".".join(parts[-2:] if parts[-1] == "gz" and len(parts) > 2 else parts[-1:])
 
 
-@lru_cache(maxsize=2)
-def profiles(table: OpenTable) -> list[ColumnProfile]:
-    """What all columns look like."""
-    return [ColumnProfile.of(number, guess) for number, guess in enumerate(table.proposal.guesses.values())]
-
-
 def show_table(visit: Visit) -> Response:
     """The profile of each column, with its guess."""
     project = visit.bench.the_project()
-    return visit.page("table.html", "open", columns=profiles(project.table), table=project.table, rows=None)
+    return visit.page("table.html", "open", columns=profiles(project.table.proposal), table=project.table, rows=None)
 
 
 def show_rows(visit: Visit) -> Response:

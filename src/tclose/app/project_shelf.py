@@ -84,14 +84,16 @@ class ProjectShelf:
     def new_incoming(self) -> Path:
         """A folder for one dropped file."""
         folder = self.incoming / secrets.token_hex(8)
-        folder.mkdir(parents=True, mode=0o700)
+        self.incoming.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.mkdir(mode=0o700)
         return folder
 
     def begin(self) -> ProjectFolder:
         """A folder for a new project."""
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
         folder = self.folder / name
-        (folder / "runs").mkdir(parents=True, mode=0o700)
+        folder.mkdir(parents=True, mode=0o700)  # the mode is not that of parents, so each is made by itself
+        (folder / "runs").mkdir(mode=0o700)
         return ProjectFolder(folder)
 
     def find(self, given: str) -> ProjectFolder:

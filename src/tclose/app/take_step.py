@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from tclose.app.background_job import BackgroundJob
 from tclose.app.kept_runs import CLASSES, SCHEMA, KeptRun
+from tclose.app.project_shelf import ProjectShelf
 from tclose.app.run_step import release_of
 from tclose.app.site import NotFoundError, Site, Visit, go
 from tclose.app.workbench import OpenProject
@@ -20,12 +25,16 @@ from tclose.evaluation.report.public_report import public_report_html
 from tclose.evaluation.report.report_page import report_html
 from tclose.pages.pdf import to_pdf
 from tclose.release.atomic import PRIVATE, write_whole
+from tclose.release.earlier import holds_record, read_earlier, warn_of_same_table
 from tclose.release.release import Release
+from tclose.schema.hierarchy import Hierarchy
+from tclose.schema.schema import Schema
 from tclose.table.table_location import TableLocation
 
 FORMATS = ("csv", "csv.gz", "tsv", "parquet", "arrow", "jsonl")
 OUT = "out"
-PRIVATE_FILES = ("record.json", "private-report.html", CLASSES)
+RECORD, MOST_RECORDS = "record.json", 200
+PRIVATE_FILES = (RECORD, "private-report.html", CLASSES)
 
 
 def routes(site: Site) -> list[Route]:
@@ -40,7 +49,7 @@ def routes(site: Site) -> list[Route]:
 
 @dataclass(frozen=True)
 class TakenFile:
-    """A file to take away: its name, its bytes, and whether it may be given to others."""
+    """A file to take away: its name, its bytes, and whether it may be given to others without a look at it."""
 
     name: str
     size: int
@@ -75,12 +84,22 @@ def show_take(visit: Visit) -> Response:
     )  # fmt: skip
 
 
+def lists_values(schema: Schema) -> bool:
+    """Whether a schema lists values, in a tree or an order: they may be values of the table that the release hides."""
+    trees = [*(each.hierarchy for each in schema.quasi), *(each.hierarchy for each in schema.sensitive)]
+    listed = [*(each.order for each in schema.sensitive), *(each.matrix for each in schema.sensitive)]
+    return any(isinstance(tree, Hierarchy) for tree in trees) or any(each is not None for each in listed)
+
+
 def files_of(folder: Path) -> list[TakenFile]:
     """What was written, those first that may be given away."""
     if not folder.is_dir():
         return []
+    private = set(PRIVATE_FILES)
+    if (folder / SCHEMA).is_file() and lists_values(Schema.load(folder / SCHEMA)):
+        private.add(SCHEMA)
     found = [
-        TakenFile(each.name, each.stat().st_size, each.name not in PRIVATE_FILES)
+        TakenFile(each.name, each.stat().st_size, each.name not in private)
         for each in sorted(folder.iterdir())
         if not each.name.startswith(".")
     ]
@@ -99,17 +118,42 @@ def write_files(visit: Visit) -> Response:
     def work(job: BackgroundJob) -> None:
         job.listen("verify", None, None)
         release = release_of(visit.bench, project, run.number)
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(mode=0o700)
-        job.listen("write", None, None)
-        output = folder / f"release.{kind}"
-        release.write(output, record=folder / "record.json", escape_formulas=escapes)
-        write_whole(folder / SCHEMA, release.schema.to_toml(folder).encode())
-        job.listen("report", None, None)
-        _write_reports(project, release, output, wants_pdf)
+        warn_of_same_table(release.record, earlier_records(visit.bench.shelf, folder))
+        with whole_folder(folder) as made:
+            job.listen("write", None, None)
+            output = made / f"release.{kind}"
+            release.write(output, record=made / RECORD, escape_formulas=escapes)
+            write_whole(made / SCHEMA, release.schema.to_toml(made).encode())
+            job.listen("report", None, None)
+            _write_reports(project, release, output, wants_pdf)
 
     visit.bench.begin("write", f"/take/{run.number}", work)
     return go("/job")
+
+
+def earlier_records(shelf: ProjectShelf, own: Path) -> list[tuple[str, dict[str, Any]]]:
+    """The records that other runs of all projects wrote: whoever has two releases of a table can intersect them."""
+    found = []
+    for path in sorted(shelf.folder.glob(f"*/runs/*/{OUT}/{RECORD}"))[-MOST_RECORDS:]:
+        if path.parent != own and holds_record(path):
+            day = datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
+            label = f"run {path.parent.parent.name}, whose files were written on {day},"
+            found += [(label, fields) for _, fields in read_earlier(path)]
+    return found
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A new folder that takes the place of this one once all is written; if anything fails, that stays as it was."""
+    made = folder.with_name(f"{folder.name}.new")
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir(mode=0o700)
+    try:
+        yield made
+        shutil.rmtree(folder, ignore_errors=True)
+        made.rename(folder)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
 
 
 def _write_reports(project: OpenProject, release: Release, output: Path, wants_pdf: bool) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 from tclose.app.background_job import BackgroundJob, Work
 from tclose.app.change_history import ChangeHistory
+from tclose.app.class_table import class_table
+from tclose.app.column_profile import forget_profiles
 from tclose.app.kept_runs import KeptRun
 from tclose.app.open_table import AllowedFolder, OpenTable, TableRequest
 from tclose.app.project_settings import ProjectSettings
@@ -208,11 +210,14 @@ class Workbench:
 
     def close(self) -> None:
         """Leave the project, which stays on its shelf; dropped files that nobody asked to keep are removed."""
+        job = self.job
+        if job is not None and job.is_running:
+            job.stop()
+            job.wait(10)  # without the lock, which it may need to come to its end
         with self.lock:
-            if self.is_busy and self.job is not None:
-                self.job.stop()
-                self.job.wait(5)
-            self.project, self.job = None, None
+            self.project = None
+            self.job = self.job if self.is_busy else None
+        forget_tables()
 
     def after(self) -> None:
         """When the app ends: stop what goes on, and remove dropped files."""
@@ -220,6 +225,12 @@ class Workbench:
         self.shelf.remove_incoming()
 
 
+def forget_tables() -> None:
+    """Let go of what was counted of tables that are no longer open."""
+    forget_profiles()
+    class_table.cache_clear()
+
+
 def as_page(job: BackgroundJob | None) -> dict[str, Any]:
     """What the page that waits is told."""
-    return {"state": "none"} if job is None else job.as_dict()
+    return {"state": "none", "kind": "", "step": "", "notes": []} if job is None else job.as_dict()
