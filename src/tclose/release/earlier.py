@@ -15,7 +15,8 @@ from tclose.table.column_names import listed
 
 ADVICE = (
     "Each release keeps its promise by itself, but whoever has two of one table can intersect their classes, and may "
-    "then single people out. Release a table once, or give the two to people who do not share them."
+    "then single people out. Begin a history (`tclose anonymize --history`) and release the table again with `tclose "
+    "republish`; else release it once, or give the two to people who do not share them."
 )
 MOST = 1 << 26  # bytes; a record has some thousand, and 70 more for each column
 BEGINNING = 4096  # bytes, among which a record names the digest of its input
