@@ -124,3 +124,41 @@ def test_without_the_key_every_row_must_be_there() -> None:
     assert not tclose.verify(frame[:4], schema, original=frame).holds
     assert tclose.verify(frame[:4], {**schema, "suppress_rows": 0.4}, original=frame).holds
     assert not tclose.verify(frame[:4], {**schema, "suppress_rows": 0.3}, original=frame).holds
+
+
+AGES, ILLS = [*range(20, 30)] * 2 + [*range(50, 60)] * 2, ["flu", "flu", "flu", "cold"] * 10
+WITH_OUTLIERS = pl.DataFrame({"age": [*AGES, 100, 101, 102, 103], "ill": ILLS + ILLS[:4], "ward": ["north"] * 44})
+RELEASED = pl.DataFrame(
+    {"age": ["[20, 29]" if age < 40 else "[50, 59]" for age in AGES], "ill": ILLS, "ward": ["north"] * 40}
+)
+LOOSE = {"k": 3, "suppress_rows": 0.2, "quasi": QUASI, "sensitive": {"ill": {"distance": "equal", "t": 0.4}}}
+
+
+def test_kept_values_that_the_original_does_not_have_are_found() -> None:
+    schema = LOOSE | {"keep": ["ward"]}
+    assert tclose.verify(RELEASED, schema, original=WITH_OUTLIERS).problems == ()
+    forged = RELEASED.with_columns(ward=pl.lit("south"))
+    assert "'ward': the release has values" in str(tclose.verify(forged, schema, original=WITH_OUTLIERS).problems)
+    wards = pl.Series("ward", ["north", "south"] * 22)
+    frame, released = WITH_OUTLIERS.with_columns(wards), RELEASED.with_columns(wards[:40])
+    assert tclose.verify(released, schema, original=frame).problems == ()
+    turned = released.with_columns(pl.Series("ward", ["south", "north"] * 20))
+    assert "combinations of sensitive and kept" in str(tclose.verify(turned, schema, original=frame).problems)
+
+
+def test_persons_that_cannot_be_counted_are_listed() -> None:
+    frame, schema = WITH_OUTLIERS.drop("ward").with_columns(person=pl.lit("one")), LOOSE | {"unit": "person"}
+    found = tclose.verify(RELEASED.drop("ward"), schema, original=frame)
+    assert {*found.unchecked} == {"truth", "persons"}
+
+
+def test_rows_that_are_only_dropped_do_not_hide_the_truth() -> None:
+    frame = pl.concat(
+        [WITH_OUTLIERS.drop("ward")[:40], pl.DataFrame({"age": [30], "ill": [None]})], how="vertical_relaxed"
+    )
+    schema = LOOSE | {"missing": "drop"}
+    released = RELEASED.drop("ward")
+    forged = released.with_columns(age=pl.lit("[0, 1]"))
+    assert "truth" not in tclose.verify(released, schema, original=frame).unchecked
+    assert tclose.verify(released, schema, original=frame).problems == ()
+    assert "does not cover" in str(tclose.verify(forged, schema, original=frame).problems)

@@ -209,6 +209,8 @@ def anonymize(
         return
     if jobs is not None or shard_rows is not None or master is not None:
         raise typer.BadParameter("--jobs, --shard-rows and --master are for --engine.")
+    if history is not None and (start is not None or partition is not None):
+        raise typer.BadParameter("--start and --partition cannot be said with --history, which keeps classes itself.")
     algorithm = find_method(method, option or [])
     target = ReleaseTarget.of(output, data, output_table, certificate_table, replace_table)
     inputs = [*data.files, schema, *([] if start is None else [start])]

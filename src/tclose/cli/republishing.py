@@ -126,12 +126,13 @@ def check_history_target(path: Path | None, escapes_nothing: bool) -> None:
 
 
 def first_release(folder: Path) -> Callable[..., Release]:
-    """What makes the first release of a table, and begins its history in a folder."""
-    from functools import partial
-
+    """What makes the first release of a table, and begins its history in a folder; it starts from no classes."""
     from tclose.history.republication import republish
 
-    return partial(republish, history=folder, first=True)
+    def first(*given: Any, start: None, **named: Any) -> Release:
+        return republish(*given, history=folder, first=True, **named)
+
+    return first
 
 
 def history(

@@ -137,7 +137,7 @@ class Release:
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:
-        """The class of each input row, -1 where it was dropped."""
+        """The class of each input row, -1 where it was dropped, not picked or left out."""
         classes = np.full(self.record.input_rows, -1, np.int64)
         known = self._rows >= 0  # a row that a history holds is none of the input
         classes[self._rows[known]] = self.measured.grouping.labels[known]
@@ -169,7 +169,7 @@ class Release:
         return release_card(self.certificate.fields).inline()
 
     def aligned(self) -> Any:
-        """The released rows in the order of the input, dropped rows left out."""
+        """The released rows in the order of the input, without those that are not released."""
         self._check_shown()
         self._check_ordered()
         return self._restore(self._types.given(self._frame))

@@ -20,7 +20,7 @@ from tclose.verification.belief_rises import ReachedRise
 from tclose.verification.class_diversity import Reached
 from tclose.verification.column_widths import limit_problems
 from tclose.verification.distinct_values import Factored
-from tclose.verification.left_out_check import left_out_problems
+from tclose.verification.left_out_check import left_out_problems, rows_to_release
 from tclose.verification.measure_release import Measured, measure
 from tclose.verification.person_rises import rises_as_dict, rises_in_persons
 from tclose.verification.persons import Units, read_units
@@ -71,12 +71,14 @@ class Judgement:
 
     def unchecked(self, schema: Schema) -> dict[str, str]:
         """What could not be judged, with the reason: rows left out, truth row by row, what is promised in persons."""
+        found: dict[str, str] = {}
         if self.unaligned:
-            return {"truth": "rows are left out, so that it is not known which row of the original each one is"}
-        if schema.suppress_rows and not self.beside_original:
-            return {"suppress_rows": "only the original shows which rows are left out"}
-        if not schema.counts_persons or self.persons is not None:
-            return {}
+            reason = "rows are left out, so that it is not known which row of the original each one is"
+            found = {"truth": reason} | ({"persons": reason} if schema.unit is not None else {})
+        elif schema.suppress_rows and not self.beside_original:
+            found = {"suppress_rows": "only the original shows which rows are left out"}
+        if found or not schema.counts_persons or self.persons is not None:
+            return found
         capped = [each.column for each in schema.sensitive if each.caps is not None]
         told = f"k, and the caps of {', '.join(map(repr, capped))}," if capped else "k"
         verb = "are" if capped else "is"
@@ -143,7 +145,9 @@ def judge(
     unaligned = False
     if original is not None:
         problems += left_out_problems(original, source, schema, rows)
-        unaligned = rows is None and bool(schema.suppress_rows) and source.n_rows < original.n_rows
+        if rows is None and schema.suppress_rows and source.n_rows < original.n_rows:
+            eligible = rows_to_release(original, schema)
+            rows, unaligned = (eligible, False) if len(eligible) == source.n_rows else (None, True)
         problems += [] if unaligned else truth_problems(original, source, schema, rows)
     return Judgement(found.k, found.t, found.l, problems, found, persons, in_persons, unaligned, original is not None)
 

@@ -53,11 +53,11 @@ def left_out_problems(original: Source, released: Source, schema: Schema, rows: 
     >>> left_out_problems(Source.of(table), Source.of(table[:5]), schema, None)
     ["t of 'ill': the rows left out are at a distance of 1 from what is released, and t is 1/2 = 0.5."]
     """
-    eligible = np.arange(original.n_rows)
-    if schema.missing == "drop":
-        eligible = eligible[~rows_lacking_values(original, schema, eligible)]
+    if schema.suppress_rows is None:
+        return []
+    eligible = rows_to_release(original, schema)
     n_left = len(eligible) - released.n_rows
-    if n_left <= 0 or schema.suppress_rows is None:
+    if n_left <= 0:
         return []
     check = _LeftOut(original, released, schema, eligible, rows)
     problems = list(check.counted(n_left))
@@ -66,6 +66,12 @@ def left_out_problems(original: Source, released: Source, schema: Schema, rows: 
     except TableError as error:
         problems.append(str(error))
     return problems
+
+
+def rows_to_release(original: Source, schema: Schema) -> Integers:
+    """The rows of a table that are released unless they are left out: all, or those without missing values."""
+    rows = np.arange(original.n_rows)
+    return rows[~rows_lacking_values(original, schema, rows)] if schema.missing == "drop" else rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +107,12 @@ class _LeftOut:
             yield from _far(name, sensitive.t, placed[name], left)
             yield from _not_diverse(name, sensitive.l, placed[name], left)
             yield from _above(name, sensitive.caps, placed[name], left)
+        for name in self.schema.keep:
+            if self._left([name]) is None:
+                yield f"'{name}': the release has values more often than its original."
+        shown = [*placed, *self.schema.keep]
+        if len(shown) > 1 and self._left(shown) is None:
+            yield "The release has combinations of sensitive and kept values more often than its original."
         for joint in self.schema.joint:
             left = self._left(list(joint.columns))
             if left is not None:

@@ -181,3 +181,23 @@ def test_the_command_tells_json(files: tuple[str, str]) -> None:
     told = json.loads(result.stdout)
     assert set(told["methods"]) == {"exact", "milp", "mondrian"}
     assert told["is_optimum"]
+
+
+def test_a_method_that_finds_no_classes_is_refused_and_the_others_are_compared() -> None:
+    """Median cuts miss classes of the widths asked, which the exact method has."""
+    frame = pl.DataFrame({"age": [0, 20, 25, 30, 45, 50, 55, 60, 70, 75, 80, 100], "ill": ["a", "b"] * 6})
+    for coarsest in range(20, 61, 5):
+        schema = {
+            "k": 2,
+            "quasi": {"age": {"kind": "numeric", "coarsest": coarsest}},
+            "sensitive": {"ill": {"distance": "equal", "t": 0}},
+        }
+        try:
+            found = tclose.gap(frame, schema, methods=["mondrian", "exact"])
+        except InfeasibleError:
+            continue
+        refused = {entry.method for entry in found.entries if entry.refused}
+        if "mondrian" in refused:
+            assert "exact" not in refused
+            return
+    pytest.fail("no width that median cuts miss")

@@ -14,7 +14,7 @@ from tclose.algorithms import REGISTRY, Algorithm, find, run_method
 from tclose.algorithms.capable import check_capable, is_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
-from tclose.errors import MissingExtraError, SchemaError, SizeError, VerificationError
+from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError, VerificationError
 from tclose.pipeline import Listener
 from tclose.schema.keys import SchemaKeys, takes_keys
 from tclose.schema.schema import Schema, SchemaLike
@@ -163,13 +163,20 @@ def gap(
     requirement = Requirement.of(schema, table)
     requirement.check_whole(table)
     tell = progress or (lambda stage, loss, done: None)
-    entries = []
+    entries: list[Entry] = []
+    failed: list[InfeasibleError] = []
     for algorithm in _chosen(schema, methods):
         control = Control()
         control.begin(time, lambda loss, done, name=algorithm.name: tell(name, loss, done))  # type: ignore[misc]
         tell(algorithm.name, None, None)
         LOG.info("gap: %s on %d rows", algorithm.name, len(table))
-        entries.append(_entry(algorithm, table, requirement, seed, control))
+        try:
+            entries.append(_entry(algorithm, table, requirement, seed, control))
+        except InfeasibleError as error:  # another method may find what this one does not
+            failed.append(error)
+            entries.append(Entry(algorithm.name, None, 0.0, refused=str(error)))
+    if failed and all(entry.loss is None for entry in entries):
+        raise failed[0]
     if all(entry.at_least is None for entry in entries):
         reasons = " ".join(entry.refused for entry in entries if entry.refused)
         raise SizeError(f"No method proves a bound for this table, so there is nothing to compare with. {reasons}")

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from tclose.algorithms import ROUNDING, Algorithm
 from tclose.algorithms.control import Control
+from tclose.errors import InfeasibleError
 from tclose.evaluation.choosing.risk_bounds import Bounds
 from tclose.evaluation.choosing.trials import Trial, TrialTable
 from tclose.pipeline import Listener
@@ -89,7 +90,10 @@ class Sweep:
 
         listen(None, None)
         self.control.begin(self.seconds, listen)
-        run = self.ground.run(self.algorithm, self.schema_at(t), t, self.control)
+        try:
+            run = self.ground.run(self.algorithm, self.schema_at(t), t, self.control)
+        except InfeasibleError as error:
+            raise InfeasibleError(f"At t = {float(t):g}: {error} Sweep larger t.") from None
         self.control.begin(None, listen)  # from here on only whoever asked to stop makes it stop
         self.runs[:] = carried_on(sorted([*self.runs, run], key=lambda each: each.t or Fraction(0)))
 
