@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 
+MOST_TESTED = 40  # seeds that `make test` takes of any test, and of those with many a third
+
+
 def one_in(step: int, values: Iterable[Any]) -> list[Any]:
     """All values, of which one in `step` runs every day and the others are slow."""
     given = [value if hasattr(value, "marks") else pytest.param(value) for value in values]
@@ -27,10 +30,11 @@ def for_seeds(
 ) -> Callable[[Callable[..., None]], Any]:
     """Call a test that takes `seed` with 0 to n - 1, a block of seeds an item; a failure names its seed.
 
-    The first `everyday` seeds run every day, the others are slow; those from `tested` on, if that is given, are left
-    to the campaign.
+    The first `everyday` seeds run every day, the others are slow; those from `tested` on (if that is not said, of many
+    seeds two thirds) are left to the campaign.
     """
-    tested = n if tested is None else tested
+    tested = max(MOST_TESTED, n // 3) if tested is None else tested
+    tested = min(tested, n)
     ends = sorted({0, everyday, tested, n, *range(0, n, at_a_time)})
     blocks = [
         pytest.param(

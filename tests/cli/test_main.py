@@ -447,7 +447,8 @@ def test_demo(folder: Path, run: Run) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.campaign), "2"])
+@pytest.mark.campaign
+@pytest.mark.parametrize("jobs", ["1", "2"])
 def test_methods_are_made_ready_one_by_one_or_several_at_once(jobs: str, tmp_path: Path) -> None:
     """In a cache of its own, where the loops of both methods are found then."""
     command = [sys.executable, "-m", "tclose", "warmup", "--method", "sabre-ak", "--method", "mondrian", "--jobs", jobs]

@@ -77,7 +77,7 @@ def is_writing(process: BaseProcess, out: Path) -> bool:
     return any(".tmp" in name for name in os.listdir(out)) or not process.is_alive()
 
 
-@pytest.mark.parametrize("rounds", [2, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [2, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("number", ENDED, ids=lambda number: number.name)
 @pytest.mark.everyday(1)
 def test_a_run_that_is_told_to_end_leaves_what_was_there_or_a_whole_release(

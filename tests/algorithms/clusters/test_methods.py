@@ -222,6 +222,7 @@ def test_wrong_options() -> None:
         Microaggregation(within=-1)
 
 
+@pytest.mark.campaign
 @pytest.mark.slow
 @METHODS
 def test_a_hundred_thousand_rows(method: Any) -> None:

@@ -283,6 +283,7 @@ def test_laboratory_values_with_a_t_for_each(name: str, bold: bool) -> None:
     assert release.loss < (0.1 if bold else 0.95)
 
 
+@pytest.mark.campaign
 @pytest.mark.slow
 def test_a_hospital_of_100_000_rows() -> None:
     frame, schema = hospital(100_000, seed=1)
