@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-
 MOST_TESTED = 40  # seeds that `make test` takes of any test, and of those with many a third
 
 
