@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+import tclose
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
 from tclose.verification import judge_folder
@@ -83,3 +85,13 @@ def test_several_spellings_over_parts_are_found() -> None:
     schema = Schema.from_dict({"k": 1, "missing": "category", "quasi": {"a": {"kind": "categorical"}}})
     frames = [partial(pl.DataFrame, {"a": [""]}), partial(pl.DataFrame, {"a": pl.Series([None], dtype=pl.String)})]
     assert "several spellings" in judge_frames(frames, 2, schema)[0].problems[0]
+
+
+def test_limits_of_columns_are_judged_in_all_files(tmp_path: Path) -> None:
+    schema = {"k": 1, "quasi": {"age": {"kind": "numeric", "coarsest": 20}, "zip": {"kind": "text", "finest": 4}}}
+    for number, ages in enumerate((["[20, 45]", "[20, 40]"], ["*", "30"], ["[1, 2]"])):
+        frame = pl.DataFrame({"age": ages, "zip": ["0213*"] * len(ages)})
+        frame.write_parquet(tmp_path / f"part-{number}.parquet")
+    assert tclose.verify(tmp_path, schema).problems == ("'age': 2 rows are coarser than its `coarsest` allows.",)
+    frame.with_columns(zip=pl.lit("02139")).write_parquet(tmp_path / "part-3.parquet")
+    assert tclose.verify(tmp_path, schema).problems[1] == "'zip': 1 row is finer than its `finest` allows."

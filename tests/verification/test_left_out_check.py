@@ -149,7 +149,16 @@ def test_kept_values_that_the_original_does_not_have_are_found() -> None:
 def test_persons_that_cannot_be_counted_are_listed() -> None:
     frame, schema = WITH_OUTLIERS.drop("ward").with_columns(person=pl.lit("one")), LOOSE | {"unit": "person"}
     found = tclose.verify(RELEASED.drop("ward"), schema, original=frame)
-    assert {*found.unchecked} == {"truth", "persons"}
+    assert found.problems == ()
+    assert {*found.unchecked} == {"persons"}
+
+
+def test_quasi_identifiers_that_fit_no_row_are_found_beside_rows_left_out() -> None:
+    forged = RELEASED.with_columns(age=pl.col("age").str.replace("[50, 59]", "[60, 69]", literal=True))
+    found = tclose.verify(forged, LOOSE | {"keep": ["ward"]}, original=WITH_OUTLIERS)
+    assert found.problems == (
+        "20 released rows fit no row of the original that is left, in whatever order they stand.",
+    )
 
 
 def test_rows_that_are_only_dropped_do_not_hide_the_truth() -> None:

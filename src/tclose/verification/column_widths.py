@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from tclose.schema.builders import Builder, Dates, Intervals, Prefixes
@@ -17,7 +18,7 @@ from tclose.verification.exact_numbers import fraction_of
 from tclose.verification.released_forms import ReleasedForm
 from tclose.verification.released_spans import Span, read_span
 from tclose.verification.sensitive_domains import factored_column
-from tclose.verification.truth import count_pairs
+from tclose.verification.value_pairs import count_pairs
 
 Levels = set[tuple[int, int]]  # of the nodes with a label: the height of each, and that of its parent less one
 ROOT = 2**31  # in place of the last, for a root
@@ -37,26 +38,45 @@ def limit_problems(source: Source, schema: Schema) -> list[str]:
     'zip': 1 row is coarser than its `coarsest` allows.
     'zip': 1 row is finer than its `finest` allows.
     """
-    return [problem for quasi in schema.quasi for problem in _of_column(source, quasi, schema)]
+    return list(limit_sentences(count_beyond_limits(source, schema)))
 
 
-def _of_column(source: Source, quasi: Quasi, schema: Schema) -> Iterator[str]:
-    if quasi.coarsest is None and quasi.finest is None:
-        return
+def count_beyond_limits(source: Source, schema: Schema) -> Counter[tuple[str, str]]:
+    """How many rows are beyond each limit of each column; those of several files add up.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> schema = Schema.from_dict({"k": 1, "quasi": {"age": {"kind": "numeric", "coarsest": 20}}})
+    >>> count_beyond_limits(Source.of(pl.DataFrame({"age": ["[20, 45]", "[20, 40]", "*"]})), schema)
+    Counter({('age', 'coarsest'): 2})
+    """
+    found: Counter[tuple[str, str]] = Counter()
+    for quasi in schema.quasi:
+        if quasi.coarsest is not None or quasi.finest is not None:
+            for key, count in zip(("coarsest", "finest"), _beyond(source, quasi, schema), strict=True):
+                found += Counter({(quasi.column, key): count})
+    return found
+
+
+def limit_sentences(beyond: Mapping[tuple[str, str], int]) -> Iterator[str]:
+    """A sentence for each limit that some rows are beyond."""
+    for (column, key), count in beyond.items():
+        rows = "1 row is" if count == 1 else f"{count} rows are"
+        yield f"'{column}': {rows} {'coarser' if key == 'coarsest' else 'finer'} than its `{key}` allows."
+
+
+def _beyond(source: Source, quasi: Quasi, schema: Schema) -> tuple[int, int]:
+    """How many rows are too coarse, and too fine."""
     if quasi.publish == "bounds":
-        coarse, fine = _too_wide_bounds(source, quasi, schema), 0
-    else:
-        found = factored_column(source.column(quasi.column))
-        form, names = ReleasedForm.of(found.values, quasi, schema), names_of(found.values)
-        counts = found.counts.tolist()  # a missing value is neither
-        judge = _judge_of(quasi, form)
-        told = [judge(name) for name in names]
-        coarse = sum(count for (is_coarse, _), count in zip(told, counts, strict=True) if is_coarse)
-        fine = sum(count for (_, is_fine), count in zip(told, counts, strict=True) if is_fine)
-    for count, word, key in ((coarse, "coarser", "coarsest"), (fine, "finer", "finest")):
-        if count:
-            rows = "1 row is" if count == 1 else f"{count} rows are"
-            yield f"'{quasi.column}': {rows} {word} than its `{key}` allows."
+        return _too_wide_bounds(source, quasi, schema), 0
+    found = factored_column(source.column(quasi.column))
+    form, names = ReleasedForm.of(found.values, quasi, schema), names_of(found.values)
+    counts = found.counts.tolist()  # a missing value is neither
+    judge = _judge_of(quasi, form)
+    told = [judge(name) for name in names]
+    coarse = sum(count for (is_coarse, _), count in zip(told, counts, strict=True) if is_coarse)
+    return coarse, sum(count for (_, is_fine), count in zip(told, counts, strict=True) if is_fine)
 
 
 def _judge_of(quasi: Quasi, form: ReleasedForm) -> Callable[[str], tuple[bool, bool]]:

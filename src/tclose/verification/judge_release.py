@@ -17,17 +17,16 @@ from tclose.schema.schema import Schema
 from tclose.table.column_names import MOST_SHOWN, numbered
 from tclose.table.source import Source
 from tclose.verification.belief_rises import ReachedRise
+from tclose.verification.beside_original import BesideOriginal, compare_with_original
 from tclose.verification.class_diversity import Reached
 from tclose.verification.column_widths import limit_problems
 from tclose.verification.distinct_values import Factored
-from tclose.verification.left_out_check import left_out_problems, rows_to_release
 from tclose.verification.measure_release import Measured, measure
 from tclose.verification.person_rises import rises_as_dict, rises_in_persons
 from tclose.verification.persons import Units, read_units
 from tclose.verification.released_classes import group_rows
 from tclose.verification.sensitive_domains import factored_column
 from tclose.verification.single_spellings import spelling_problems
-from tclose.verification.truth import truth_problems
 
 KEPT = "Kept columns"  # how the sentence begins that a release without them would not deserve
 
@@ -48,10 +47,8 @@ class Judgement:
         The persons of the class that has fewest, where the original says whose a row is; else None.
     person_rises
         Of each sensitive attribute, how far shares of persons with a value rise, where persons are counted and known.
-    unaligned
-        Whether rows are left out, and it is not known which of the original is which of the release.
     beside_original
-        Whether the original was at hand.
+        What the original says of it; None where it was not at hand.
     """
 
     k: int
@@ -61,8 +58,7 @@ class Judgement:
     measured: Measured | None = field(default=None, repr=False)
     persons: int | None = None
     person_rises: dict[str, ReachedRise] = field(default_factory=dict)
-    unaligned: bool = False
-    beside_original: bool = False
+    beside_original: BesideOriginal | None = None
 
     @property
     def holds(self) -> bool:
@@ -71,12 +67,10 @@ class Judgement:
 
     def unchecked(self, schema: Schema) -> dict[str, str]:
         """What could not be judged, with the reason: rows left out, truth row by row, what is promised in persons."""
-        found: dict[str, str] = {}
-        if self.unaligned:
-            reason = "rows are left out, so that it is not known which row of the original each one is"
-            found = {"truth": reason} | ({"persons": reason} if schema.unit is not None else {})
-        elif schema.suppress_rows and not self.beside_original:
-            found = {"suppress_rows": "only the original shows which rows are left out"}
+        if self.beside_original is not None:
+            found = dict(self.beside_original.unchecked)
+        else:
+            found = {"suppress_rows": "only the original shows which rows are left out"} if schema.suppress_rows else {}
         if found or not schema.counts_persons or self.persons is not None:
             return found
         capped = [each.column for each in schema.sensitive if each.caps is not None]
@@ -92,7 +86,11 @@ class Judgement:
 
 
 def judge(
-    source: Source, schema: Schema, original: Source | None = None, rows: NDArray[np.int64] | None = None
+    source: Source,
+    schema: Schema,
+    original: Source | None = None,
+    rows: NDArray[np.int64] | None = None,
+    in_order: bool | None = None,
 ) -> Judgement:
     """Judge a released table by its values alone, and by its original if that is given.
 
@@ -101,7 +99,9 @@ def judge(
     original
         The table that was released. Where it has the unit of the schema, k is judged in persons too.
     rows
-        The row of the original that each released row came from; the same row if not given.
+        The row of the original that each released row came from, if that is known.
+    in_order
+        Whether the rows are said to stand in the order of the original, or in another; None if nothing is said.
 
     Examples
     --------
@@ -127,9 +127,11 @@ def judge(
         smallest = group_rows(source, schema.released_quasi).smallest
         return Judgement(smallest, {}, {}, [*problems, str(error)])
     problems += broken_promises(found, schema)
-    units = None
+    beside, units = None, None
     try:
-        units = _units_of(source, schema, original, rows)
+        if original is not None:
+            beside = compare_with_original(original, source, schema, rows, in_order)
+            units = _units_of(source, schema, original, beside.rows)
     except TableError as error:
         problems.append(str(error))
     persons = None if units is None else units.fewest(found.grouping)
@@ -142,14 +144,10 @@ def judge(
         for name, count in found.n_missing.items()
         if count and schema.missing != "category"
     ]
-    unaligned = False
-    if original is not None:
-        problems += left_out_problems(original, source, schema, rows)
-        if rows is None and schema.suppress_rows and source.n_rows < original.n_rows:
-            eligible = rows_to_release(original, schema)
-            rows, unaligned = (eligible, False) if len(eligible) == source.n_rows else (None, True)
-        problems += [] if unaligned else truth_problems(original, source, schema, rows)
-    return Judgement(found.k, found.t, found.l, problems, found, persons, in_persons, unaligned, original is not None)
+    if beside is None:
+        return Judgement(found.k, found.t, found.l, problems, found)
+    problems += beside.problems
+    return Judgement(found.k, found.t, found.l, problems, found, persons, in_persons, beside)
 
 
 def check_release(
@@ -168,15 +166,15 @@ def check_release(
     return found.measured
 
 
-def _units_of(source: Source, schema: Schema, original: Source | None, rows: NDArray[np.int64] | None) -> Units | None:
+def _units_of(source: Source, schema: Schema, original: Source, rows: NDArray[np.int64] | None) -> Units | None:
     """The person of each released row: only the original says it, and only where rows can be matched to it."""
-    if original is None:
+    if (
+        rows is None
+        or len(rows) != source.n_rows
+        or not 0 <= rows.min(initial=0) <= rows.max(initial=-1) < original.n_rows
+    ):
         return None
-    last = source.n_rows - 1 if rows is None else int(rows.max(initial=-1))
-    matched = (
-        original.n_rows == source.n_rows if rows is None else len(rows) == source.n_rows and rows.min(initial=0) >= 0
-    )
-    return read_units(original, schema, rows) if matched and last < original.n_rows else None
+    return read_units(original, schema, rows)
 
 
 def _few_persons(persons: int | None, found: Measured, schema: Schema) -> Iterator[str]:

@@ -26,7 +26,7 @@ from tclose.verification.ground_definitions import Ground, LineGround, StarGroun
 from tclose.verification.measure_release import join
 from tclose.verification.sensitive_domains import Placed, place_values
 from tclose.verification.transport_work import TransportWork
-from tclose.verification.truth import rows_lacking_values, same_values
+from tclose.verification.truth import rows_lacking_values, same_combinations
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -122,12 +122,7 @@ class _LeftOut:
         """Rows that are left out, or others of the same values of these columns; None where there are none such."""
         if self.rows is not None:
             return ~np.isin(self.eligible, self.rows)
-        before, after = np.zeros(len(self.eligible), np.int64), np.zeros(self.released.n_rows, np.int64)
-        for name in names:
-            own, shown = same_values(self.original, self.released, self.schema, name, self.eligible)
-            bound = int(max(own.max(initial=0), shown.max(initial=0))) + 1
-            both = np.unique(np.concatenate([before * bound + own, after * bound + shown]), return_inverse=True)[1]
-            before, after = both[: len(before)], both[len(before) :]
+        before, after = same_combinations(self.original, self.released, self.schema, names, self.eligible)
         return _surplus(before, after)
 
 

@@ -42,7 +42,7 @@ from tclose.verification.exact_numbers import fraction_of
 from tclose.verification.released_forms import ReleasedForm
 from tclose.verification.released_spans import Span, read_span
 from tclose.verification.sensitive_domains import factored_column
-from tclose.verification.truth import count_pairs
+from tclose.verification.value_pairs import count_pairs
 
 LONGEST_EXACT = 200  # characters of a fraction that is still written out
 Share = tuple[int, int]  # numerator and denominator, which need not be in lowest terms

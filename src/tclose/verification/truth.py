@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -22,8 +23,9 @@ from tclose.verification.released_classes import Grouping, group_rows
 from tclose.verification.released_forms import ReleasedForm
 from tclose.verification.released_spans import PLAIN, Span, is_as_declared, read_span, within
 from tclose.verification.sensitive_domains import factored_column
+from tclose.verification.value_pairs import distinct_pairs, rows_of_pairs
 
-PRESENCE = 1 << 24
+Rule = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
 
 
 def truth_problems(
@@ -80,21 +82,57 @@ def rows_lacking_values(original: Source, schema: Schema, rows: NDArray[np.int64
     return found
 
 
-def same_values(
-    original: Source, released: Source, schema: Schema, name: str, rows: NDArray[np.int64]
+def same_combinations(
+    original: Source, released: Source, schema: Schema, names: list[str], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A number for the value of a column in each of some rows of the original, and in each released row.
+    """A number for what columns say together in each of some rows of the original, and in each released row.
 
     Examples
     --------
     >>> schema = Schema.from_dict({"k": 1, "quasi": {"q": {"kind": "text"}},
     ...     "sensitive": {"pay": {"distance": "ordered", "t": 1}}})
     >>> original, released = (Source.of(pl.DataFrame({"pay": pay})) for pay in (["1.0", "2", "3"], [2, 1]))
-    >>> before, after = (each.tolist() for each in same_values(original, released, schema, "pay", np.arange(3)))
+    >>> before, after = (each.tolist() for each in same_combinations(original, released, schema, ["pay"], np.arange(3)))
     >>> before[1] == after[0], before[0] == after[1], before[2] in after
     (True, True, False)
     """
-    return _Truth(original, released, schema, None, None).same_values(name, rows)
+    check = _Truth(original, released, schema, None, None)
+    before, after = np.zeros(len(rows), np.int64), np.zeros(released.n_rows, np.int64)
+    for name in names:
+        own, shown = check.same_values(name, rows)
+        bound = int(max(own.max(initial=0), shown.max(initial=0))) + 1
+        both = np.unique(np.concatenate([before * bound + own, after * bound + shown]), return_inverse=True)[1]
+        before, after = both[: len(before)], both[len(before) :]
+    return before, after
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A released column beside the quasi-identifier it shows.
+
+    Attributes
+    ----------
+    released, originals
+        The values of both.
+    rule
+        Whether released value number `at` may stand for original number `which`, pair by pair; -1 is no value.
+    """
+
+    released: Factored
+    originals: Factored
+    rule: Rule
+
+
+def fits_of(original: Source, released: Source, schema: Schema, quasi: Quasi, rows: NDArray[np.int64]) -> list[Fit]:
+    """Which released values of a quasi-identifier may stand for which of those in some rows of the original.
+
+    One for each released column; none for means, which stand for no single row.
+    """
+    if quasi.publish == "mean":
+        return []
+    check = _Truth(original, released, schema, rows, None)
+    values = factorize(check.taken(quasi.column))
+    return check.fits(quasi, values, read_originals(values.values, quasi, schema))
 
 
 class _Truth:
@@ -190,33 +228,61 @@ class _Truth:
         originals = read_originals(values.values, quasi, self.schema)
         if quasi.publish == "bounds":
             return self._wrong_bounds(quasi, values, originals)
-        released = factored_column(self.released.column(quasi.column))
-        names, form = names_of(released.values), ReleasedForm.of(released.values, quasi, self.schema)
         if quasi.publish == "mean":
+            released = factored_column(self.released.column(quasi.column))
+            names, form = names_of(released.values), ReleasedForm.of(released.values, quasi, self.schema)
             groups = self.groups or group_rows(self.released, self.schema.released_quasi)
             wrong = wrong_means(groups, quasi, released, names, values, originals, form)
             return self.sentence(quasi.column, wrong, "released as something else than the mean of its class")
-        at, which = distinct_pairs(released, values)
-        bad = ~covered(names, at, originals, which, quasi, self.schema.recode, form)
-        wrong = rows_of_pairs(released, values, at[bad], which[bad])
-        return self.sentence(quasi.column, wrong, "released as a value that does not cover it")
+        return self.sentence(
+            quasi.column, self._unfit(quasi, values, originals), "released as a value that does not cover it"
+        )
 
-    def _wrong_bounds(self, quasi: Quasi, values: Factored, originals: Originals) -> list[str]:
-        """Low bounds are no higher, high bounds no lower; only a declared end is open; missing is so on both sides."""
-        ends = [factored_column(self.released.column(name)) for name in quasi.released]
-        limits = limits_of(quasi)
-        wrong = np.zeros(self.released.n_rows, bool)
-        for place, end in enumerate(ends):
-            names, form = names_of(end.values), ReleasedForm.of(end.values, quasi, self.schema)
-            spans = [one_sided(text, quasi, place, form) for text in names]
-            at, which = distinct_pairs(end, values)
+    def fits(self, quasi: Quasi, values: Factored, originals: Originals) -> list[Fit]:
+        """The released columns of a quasi-identifier that is not published as a mean."""
+        columns = [factored_column(self.released.column(name)) for name in quasi.released]
+        return [
+            Fit(column, values, self._end_rule(quasi, place, column, originals))
+            if quasi.publish == "bounds"
+            else Fit(column, values, self._cover_rule(quasi, column, originals))
+            for place, column in enumerate(columns)
+        ]
+
+    def _cover_rule(self, quasi: Quasi, released: Factored, originals: Originals) -> Rule:
+        names, form = names_of(released.values), ReleasedForm.of(released.values, quasi, self.schema)
+        return lambda at, which: covered(names, at, originals, which, quasi, self.schema.recode, form)
+
+    def _end_rule(self, quasi: Quasi, place: int, end: Factored, originals: Originals) -> Rule:
+        """A low bound is no higher, a high bound no lower; only a declared end is open."""
+        names, form = names_of(end.values), ReleasedForm.of(end.values, quasi, self.schema)
+        spans = [one_sided(text, quasi, place, form) for text in names]
+        is_open = limits_of(quasi)[place] is not None
+
+        def rule(at: NDArray[np.int64], which: NDArray[np.int64]) -> NDArray[np.bool_]:
             no_original = np.append(originals.missing, True)[which]
             hidden = np.array([*(text == HIDDEN for text in names), False], bool)[at]
-            fine = hidden | ((at == -1) & (no_original | (limits[place] is not None)))
+            fine: NDArray[np.bool_] = hidden | ((at == -1) & (no_original | is_open))
             rest = np.flatnonzero(~fine & (at >= 0) & ~no_original)
             fine[rest] = within(spans, at[rest], originals.points, which[rest]) & originals.readable[which[rest]]
-            wrong[rows_of_pairs(end, values, at[~fine], which[~fine])] = True
-        problems = self.sentence(quasi.column, np.flatnonzero(wrong), "released between bounds that do not cover it")
+            return fine
+
+        return rule
+
+    def _unfit(self, quasi: Quasi, values: Factored, originals: Originals) -> NDArray[np.int64]:
+        """The rows of which a released column does not fit."""
+        wrong = np.zeros(self.released.n_rows, bool)
+        for fit in self.fits(quasi, values, originals):
+            at, which = distinct_pairs(fit.released, values)
+            bad = ~fit.rule(at, which)
+            wrong[rows_of_pairs(fit.released, values, at[bad], which[bad])] = True
+        return np.flatnonzero(wrong)
+
+    def _wrong_bounds(self, quasi: Quasi, values: Factored, originals: Originals) -> list[str]:
+        """Bounds cover each row; one without a value is so on both sides, and looks like no other."""
+        problems = self.sentence(
+            quasi.column, self._unfit(quasi, values, originals), "released between bounds that do not cover it"
+        )
+        ends = [factored_column(self.released.column(name)) for name in quasi.released]
         no_value = np.append(originals.missing, True)[values.codes]
         both_empty = (ends[0].codes == -1) & (ends[1].codes == -1)
         half = np.flatnonzero(no_value & ((ends[0].codes == -1) != (ends[1].codes == -1)))
@@ -286,58 +352,3 @@ def one_sided(text: str, quasi: Quasi, place: int, form: ReleasedForm = PLAIN) -
         return None
     side = Span(span.low, None) if place == 0 else Span(None, span.high)
     return side if is_as_declared(side, quasi, limits_of(quasi)) else None
-
-
-def distinct_pairs(one: Factored, other: Factored) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The pairs of values that stand in one row, as numbers from -1 (none) up.
-
-    Examples
-    --------
-    >>> distinct_pairs(factorize(pl.Series(["a", "a", "b"])), factorize(pl.Series([1, 1, None])))
-    (array([0, 1]), array([ 0, -1]))
-    """
-    keys = _pair_keys(one, other)
-    bound = (len(one.values) + 1) * (len(other.values) + 1)
-    if bound <= max(PRESENCE, len(keys)):
-        occurs = np.zeros(bound, bool)
-        occurs[keys] = True
-        found = np.flatnonzero(occurs)
-    else:
-        found = pl.Series(keys).unique().sort().to_numpy()
-    at, which = np.divmod(found, len(other.values) + 1)
-    return at - 1, which - 1
-
-
-def count_pairs(
-    one: Factored, other: Factored, times: NDArray[np.int64] | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The same pairs, and in how many rows each stands; each row may stand for several (`times`).
-
-    Examples
-    --------
-    >>> count_pairs(factorize(pl.Series(["a", "a", "b"])), factorize(pl.Series([1, 1, None])))[2]
-    array([2, 1])
-    """
-    at, which = distinct_pairs(one, other)
-    known = (at + 1) * (len(other.values) + 1) + which + 1
-    places = np.searchsorted(known, _pair_keys(one, other))  # they ascend
-    if times is None:
-        return at, which, np.bincount(places, minlength=len(known)).astype(np.int64)
-    counts = np.zeros(len(known), np.int64)
-    np.add.at(counts, places, times)
-    return at, which, counts
-
-
-def rows_of_pairs(one: Factored, other: Factored, at: NDArray[np.int64], which: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows that hold one of these pairs."""
-    if not len(at):
-        return np.zeros(0, np.int64)
-    wanted = (at + 1) * (len(other.values) + 1) + which + 1
-    return np.flatnonzero(np.isin(_pair_keys(one, other), wanted))
-
-
-def _pair_keys(one: Factored, other: Factored) -> NDArray[np.int64]:
-    keys = (one.codes + np.int64(1)) * (len(other.values) + 1)
-    keys += other.codes
-    keys += 1
-    return keys

@@ -33,6 +33,9 @@ class Verdict:
         The schema it was judged by, patterns being columns.
     person_rises
         By sensitive attribute, how far shares of persons with a value rise, where persons are counted and known.
+    compared
+        How it was compared with its original: "row by row", or "matched" where the order of rows is not known and each
+        fits a row of its own; None where it was not.
     warning
         What kept columns do that nobody checked (`keep_unchecked`); it comes first wherever the verdict is shown.
 
@@ -59,6 +62,7 @@ class Verdict:
     schema: Schema | None = None
     warning: str | None = None
     person_rises: dict[str, ReachedRise] = field(default_factory=dict)
+    compared: str | None = None
 
     def __repr__(self) -> str:
         told = f"problems={self.problems!r}, certificate={self.certificate!r}, unchecked={self.unchecked!r}"
@@ -114,6 +118,7 @@ class Verdict:
             "holds": self.holds,
             "problems": list(self.problems),
             **told,
+            **({} if self.compared is None else {"original": self.compared}),
             "certificate": self.certificate,
             "unchecked": dict(self.unchecked),
         }
