@@ -273,7 +273,7 @@ def take_out_is_nearest(
     points: Sequence[P],
     bucket_of: Sequence[int],
     classes: Sequence[Class],
-    distance: Callable[[P, P], int] | Callable[[P, P], float],
+    distance: Callable[[P, P], int] | Callable[[P, P], float] | Callable[[P, P], Fraction],
 ) -> str | None:
     """The first thing wrong with a finished run, or None.
 
@@ -284,7 +284,7 @@ def take_out_is_nearest(
     classes
         The seed and the members of each class, in the order of their forming.
     distance
-        `squared_euclidean` of coordinates or `key_gap` of keys.
+        `squared_euclidean` of coordinates, `key_gap` of keys, or the loss of a class of two rows.
     """
     living = set(range(len(points)))
     for number, (seed, members) in enumerate(classes):

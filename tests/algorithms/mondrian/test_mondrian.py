@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,14 @@ from tclose.table.encode import EncodedTable, encode
 from tclose.table.partition import Partition
 from tclose.table.source import read
 from tclose.testing import run
-from tests.oracles.mondrian import mondrian
-from tests.seeds import one_in
+from tests.oracles.mondrian import mondrian, textbook_mondrian
+from tests.seeds import for_seeds
 
 JOBS = {"white": {"office": ["clerk", "boss"], "school": ["teacher"]}, "blue": ["smith", "cook", "driver"]}
 ILLS = {"lung": ["flu", "asthma"], "skin": {"burn": [], "rash": ["mild", "bad"]}}
 
 
-def random_case(seed: int) -> tuple[EncodedTable, Requirement]:
+def random_frame(seed: int) -> tuple[dict[str, list[Any]], Schema]:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 60))
     columns: dict[str, list[Any]] = {
@@ -55,6 +56,11 @@ def random_case(seed: int) -> tuple[EncodedTable, Requirement]:
             "sensitive": {"ill": ill, "pay": {"distance": str(rng.choice(["ordered", "numeric"])), "t": 0.4}},
         }
     )
+    return columns, schema
+
+
+def random_case(seed: int) -> tuple[EncodedTable, Requirement]:
+    columns, schema = random_frame(seed)
     table = encode(read(pl.DataFrame(columns)), schema)
     return table, Requirement.of(schema, table)
 
@@ -63,40 +69,127 @@ def as_sets(partition: Partition) -> set[frozenset[int]]:
     return {frozenset(np.flatnonzero(partition.labels == label).tolist()) for label in range(partition.n_classes)}
 
 
-@pytest.mark.parametrize("block", one_in(10, range(10)))
-def test_agrees_with_the_oracle(block: int) -> None:
-    for seed in range(block * 30, block * 30 + 30):
-        table, requirement = random_case(seed)
-
-        def cost(axis: int, low: int, high: int, table: EncodedTable = table) -> float:
-            return float(table.axes[axis].cost(np.array([low], np.int32), np.array([high], np.int32))[0])
-
-        def holds(
-            rows: Sequence[tuple[int, ...]], table: EncodedTable = table, requirement: Requirement = requirement
-        ) -> bool:
-            chosen = [row[0] for row in rows]
-            return requirement.holds([codes[chosen] for codes in table.codes])
-
-        try:
-            found = as_sets(run(Mondrian(), table, requirement))
-        except InfeasibleError:
-            whole = [(row,) for row in range(len(table))]
-            assert len(table) < requirement.k or not holds(whole)
-            continue
-        is_tree = [hasattr(axis, "hierarchy") for axis in table.axes]
-        rows = list(zip(*(places.tolist() for places in table.places), strict=True))
-        assert found == mondrian(rows, cost, is_tree, requirement.k, holds), seed
+def as_given(columns: dict[str, list[Any]], recode: str) -> list[list[Fraction]]:
+    """The value of each row on every axis as a share of the range: of categories, the place as given or by alphabet."""
+    jobs = ["clerk", "boss", "teacher", "smith", "cook", "driver"]
+    points = []
+    for name in ("age", "zip", "job"):
+        known = sorted({value for value in columns[name] if value is not None})
+        order = jobs if name == "job" and recode == "generalize" else known
+        by_value = name == "age" and recode == "generalize"
+        at = {value: value - known[0] if by_value else place for place, value in enumerate(order)}
+        widest = max([*at.values(), 1])
+        points.append([Fraction(2) if value is None else Fraction(at[value], widest) for value in columns[name]])
+    return [list(row) for row in zip(*points, strict=True)]
 
 
-def test_a_cut_goes_between_subtrees_where_it_can() -> None:
-    schema = Schema.from_dict({"k": 1, "quasi": {"job": {"kind": "categorical", "hierarchy": JOBS}}})
-    # The median of the pre-order lies inside `blue`; the cut between the subtrees is nearly as even.
-    jobs = ["smith", "smith", "smith", "cook", "driver", "clerk", "boss"]
+def holds_of(table: EncodedTable, requirement: Requirement) -> Callable[[Sequence[int]], bool]:
+    return lambda rows: requirement.holds([codes[list(rows)] for codes in table.codes])
+
+
+def by_oracle(table: EncodedTable, requirement: Requirement, rows: Sequence[int] | None = None) -> set[frozenset[int]]:
+    """What the oracle makes of all rows, or of some."""
+
+    def cost(axis: int, low: int, high: int) -> Fraction:
+        return Fraction(float(table.axes[axis].cost(np.array([low], np.int32), np.array([high], np.int32))[0]))
+
+    chosen = range(len(table)) if rows is None else rows
+    places = [tuple(int(column[row]) for column in table.places) for row in chosen]
+    trees = [getattr(axis, "hierarchy", None) for axis in table.axes]
+    spreads = [
+        Fraction(1, max(axis.size - 1, 1)) if tree is not None and tree.height > 1 else Fraction(0)
+        for axis, tree in zip(table.axes, trees, strict=True)
+    ]
+    holds = holds_of(table.take(np.array(chosen)), requirement)
+    found = mondrian(places, cost, spreads, [axis.share for axis in table.axes], requirement.k, holds)
+    return {frozenset(chosen[row] for row in members) for members in found}
+
+
+@pytest.mark.parametrize("textbook", [False, True])
+@for_seeds(300, everyday=6, at_a_time=50, tested=60)
+def test_agrees_with_the_oracle(textbook: bool, seed: int) -> None:
+    columns, schema = random_frame(seed)
+    table, requirement = random_case(seed)
+    holds = holds_of(table, requirement)
+    try:
+        found = as_sets(run(Mondrian(textbook=textbook), table, requirement))
+    except InfeasibleError:
+        assert len(table) < requirement.k or not holds(range(len(table)))
+        return
+    if textbook:
+        weights = [axis.column_weight for axis in table.axes]
+        expected = textbook_mondrian(as_given(columns, schema.recode), weights, requirement.k, holds)
+    else:
+        expected = by_oracle(table, requirement)
+    assert found == expected
+
+
+def two_columns(rows: list[tuple[int, int]], k: int, **weights: int) -> tuple[EncodedTable, Requirement]:
+    frame = pl.DataFrame({"a": [a for a, _ in rows], "b": [b for _, b in rows]})
+    quasi = {name: {"kind": "numeric", "weight": weights.get(name, 1)} for name in frame.columns}
+    schema = Schema.from_dict({"k": k, "quasi": quasi})
+    table = encode(read(frame), schema)
+    return table, Requirement.of(schema, table)
+
+
+def test_the_cut_is_the_one_that_saves_most_and_in_the_textbook_that_of_the_widest() -> None:
+    """Both axes are as wide; along `b` the rows are in two clusters, so that a cut there saves more."""
+    rows = [(0, 0), (3, 100), (4, 1), (6, 99), (7, 0), (10, 100)]
+    table, requirement = two_columns(rows, 3)
+    assert as_sets(run(Mondrian(), table, requirement)) == {frozenset({0, 2, 4}), frozenset({1, 3, 5})}
+    assert as_sets(run(Mondrian(textbook=True), table, requirement)) == {frozenset({0, 1, 2}), frozenset({3, 4, 5})}
+    heavy, asked = two_columns(rows, 3, b=2)
+    assert as_sets(run(Mondrian(textbook=True), heavy, asked)) == {frozenset({0, 2, 4}), frozenset({1, 3, 5})}
+
+
+def test_the_textbook_cuts_at_the_median_or_not_at_all() -> None:
+    """Four of five rows have the largest value: nothing lies beyond the median, though a cut with k rows there is."""
+    table, requirement = two_columns([(0, 0), (9, 0), (9, 0), (9, 0), (9, 0)], 1)
+    assert run(Mondrian(textbook=True), table, requirement).n_classes == 1
+    assert run(Mondrian(), table, requirement).n_classes == 2
+    odd, asked = two_columns([(value, 0) for value in range(5)], 2)
+    assert as_sets(run(Mondrian(textbook=True), odd, asked)) == {frozenset({0, 1, 2}), frozenset({3, 4})}
+
+
+def test_the_textbook_has_categories_in_the_order_given() -> None:
+    """By frequency `driver` would be the first of its siblings, and `cook` would be alone."""
+    schema = Schema.from_dict({"k": 2, "quasi": {"job": {"kind": "categorical", "hierarchy": JOBS}}})
+    jobs = ["smith", "smith", "cook", "cook", "driver", "driver", "driver"]
     table = encode(read(pl.DataFrame({"job": jobs})), schema)
     requirement = Requirement.of(schema, table)
-    labels = run(Mondrian(), table, requirement).labels
-    assert len(set(labels[:3].tolist())) == 1
-    assert len(set(labels.tolist())) == 5
+    assert as_sets(run(Mondrian(textbook=True), table, requirement)) == {
+        frozenset({0, 1}), frozenset({2, 3}), frozenset({4, 5, 6}),
+    }  # fmt: skip
+
+
+def test_intervals_become_as_narrow_as_coarsest_asks() -> None:
+    """In the textbook an axis that is too wide comes first, else what is too wide costs more than all else."""
+    frame, schema = census(600, seed=3)
+    keys = schema.as_dict()
+    keys["quasi"]["age"] = {"kind": "numeric", "coarsest": 12}
+    limited = Schema.from_dict(keys)
+    table = encode(read(frame), limited)
+    requirement = Requirement.of(limited, table)
+    for method in (Mondrian(), Mondrian(textbook=True)):
+        labels = run(method, table, requirement).labels
+        ages = frame["age"].to_numpy()
+        assert all(np.ptp(ages[labels == label]) <= 12 for label in range(labels.max() + 1))
+
+
+def test_a_cut_goes_between_subtrees_where_that_saves_most() -> None:
+    """The median of the pre-order lies inside `blue`; the cut between the subtrees saves more than one there."""
+    schema = Schema.from_dict({"k": 2, "quasi": {"job": {"kind": "categorical", "hierarchy": JOBS}}})
+    jobs = ["smith", "smith", "smith", "cook", "driver", "clerk", "boss"]
+    table = encode(read(pl.DataFrame({"job": jobs})), schema)
+    found = as_sets(run(Mondrian(), table, Requirement.of(schema, table)))
+    assert found == {frozenset({0, 1, 2}), frozenset({3, 4}), frozenset({5, 6})}
+
+
+def test_of_cuts_that_save_nothing_the_one_nearest_the_median_is_made() -> None:
+    """Without a hierarchy four values lose as much as two, and only a single one loses nothing."""
+    schema = Schema.from_dict({"k": 2, "quasi": {"job": {"kind": "categorical"}}})
+    table = encode(read(pl.DataFrame({"job": [*"aabbccdd"]})), schema)
+    assert run(Mondrian(), table, Requirement.of(schema, table)).n_classes == 4
 
 
 def test_stops_when_asked_and_still_meets_the_requirement() -> None:
@@ -108,7 +201,7 @@ def test_stops_when_asked_and_still_meets_the_requirement() -> None:
     import tclose.algorithms.mondrian.mondrian as module
 
     original = module.BUDGET
-    module.BUDGET = 100_000
+    module.BUDGET = 5_000_000
     try:
         partition = Mondrian().partition(table, requirement, rng=np.random.default_rng(0), control=control)
     finally:

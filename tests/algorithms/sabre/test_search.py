@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import tclose
+from tclose.algorithms import find
 from tclose.algorithms.control import Control
 from tclose.algorithms.incognito.incognito import Incognito
 from tclose.algorithms.requirement import Requirement
@@ -33,7 +34,7 @@ from tests.algorithms.mondrian.test_mondrian import random_case
 from tests.seeds import for_seeds
 
 OPTIONS: list[dict[str, Any]] = [
-    {}, {"bound": "largest"}, {"search_budget": True}, {"try_first": True}, {"first": "pay"},
+    {}, {"bound": "largest"}, {"search_budget": True}, {"try_first": True}, {"first": "pay"}, {"slack": True},
 ]  # fmt: skip
 METHODS = pytest.mark.parametrize("method", [SabreAK, SabreKNN])
 
@@ -155,6 +156,10 @@ def test_wrong_options(method: Any) -> None:
         method(bound="tight")
     with pytest.raises(SchemaError, match="not both"):
         method(first="a", try_first=True)
+    with pytest.raises(SchemaError, match="'metric' must be 'euclidean' or 'loss'"):
+        SabreKNN(metric="nearest")  # type: ignore[arg-type]
+    with pytest.raises(SchemaError, match="'sabre-ak' has no option 'metric'"):
+        find("sabre-ak", {"metric": "loss"})
 
 
 @METHODS
@@ -228,7 +233,9 @@ def test_a_stop_that_leaves_nothing_out_is_not_told(method: Any) -> None:
 
 
 @METHODS
-@pytest.mark.parametrize("options", [{}, {"search_budget": True}, {"try_first": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"search_budget": True}, {"try_first": True}, pytest.param({"slack": True}, marks=pytest.mark.slow)]
+)
 def test_progress_never_goes_back(method: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tclose.algorithms.shared.merge.BUDGET", 2000)
     for module in ("along", "nearest"):

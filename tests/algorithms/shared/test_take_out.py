@@ -5,6 +5,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,26 @@ def test_the_exact_neighbours_are_the_nearest(seed: int) -> None:
     labels, seeds = take_nearest(table, owners, sizes, seed, Control())
     points = [(*point,) for point in sixteenths(table)]
     found = oracle.take_out_is_nearest(points, owners.tolist(), classes_of(labels, seeds), oracle.squared_euclidean)
+    assert found is None
+    check_sizes(labels, owners, sizes)
+
+
+def loss_of_two(a: tuple[int, ...], b: tuple[int, ...]) -> Fraction:
+    """What a class of two rows of `random_run` loses, in thirds: 8 of 17 leaves are one subtree, the others another."""
+    lines = Fraction(abs(a[0] - b[0]) + abs(a[1] - b[1]), 16)
+    if a[2] == b[2]:
+        return lines
+    below = {(True, True): 8, (False, False): 9}.get((a[2] < 8, b[2] < 8), 17)
+    return lines + Fraction(below, 17)
+
+
+@for_seeds(120, tested=20)
+def test_the_neighbours_by_loss_are_those_that_lose_least(seed: int) -> None:
+    table, _, owners, sizes = random_run(seed)
+    labels, seeds = take_nearest(table, owners, sizes, seed, Control(), by_loss=True)
+    letters = [int(table.axes[2].hierarchy.labels[node]) for node in table.axes[2].leaves]  # type: ignore[union-attr]
+    points = [(a, b, letters[place]) for (a, b, _), place in zip(sixteenths(table), table.places[2], strict=True)]
+    found = oracle.take_out_is_nearest(points, owners.tolist(), classes_of(labels, seeds), loss_of_two)
     assert found is None
     check_sizes(labels, owners, sizes)
 
@@ -178,12 +199,13 @@ def test_without_compiling(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     from tclose.algorithms.shared import nearest_loops as nearest
 
     table, _, owners, sizes = random_run(seed, 60)
-    compiled = [take(table, owners, sizes, seed, Control())[0] for take in (take_along, take_nearest)]
+    takes = (take_along, take_nearest, partial(take_nearest, by_loss=True))
+    compiled = [take(table, owners, sizes, seed, Control())[0] for take in takes]
     for module in (along, nearest):
         for name, value in list(vars(module).items()):
             if hasattr(value, "py_func"):
                 monkeypatch.setattr(module, name, value.py_func)
     with np.errstate(over="ignore"):
-        plain = [take(table, owners, sizes, seed, Control())[0] for take in (take_along, take_nearest)]
+        plain = [take(table, owners, sizes, seed, Control())[0] for take in takes]
     for one, other in zip(compiled, plain, strict=True):
         assert (one == other).all()

@@ -1,8 +1,8 @@
-"""t-Mondrian: cut classes at the median while both sides stay close."""
+"""t-Mondrian: cut classes in two while both sides stay close."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,11 +14,12 @@ from tclose.algorithms.control import Control
 from tclose.algorithms.packing import costs_of, pace_of, rules_of, scratch_of
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.in_blocks import in_blocks
+from tclose.table.axes import Axis, SpanAxis, TreeAxis
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
 
 if TYPE_CHECKING:
-    from tclose.algorithms.mondrian.mondrian_loops import Room
+    from tclose.algorithms.mondrian.mondrian_loops import AxisScale, CutList, Room, RowStretches
     from tclose.kernels.closeness import Rules, Scratch
     from tclose.kernels.costs import Costs
 
@@ -27,13 +28,24 @@ BUDGET = 20_000_000  # row visits between two looks at the clock, about 0.1 s
 
 @dataclass(frozen=True)
 class Mondrian:
-    """Recursive median cuts in the space of all quasi-identifiers.
+    """Recursive cuts in the space of all quasi-identifiers.
 
-    From the whole table down, a class is cut at the median of its widest quasi-identifier (the
-    one of largest loss) if both sides have at least k rows and every sensitive attribute within
-    its t and l; else the next widest is tried. Rows with equal values stay together. On a
-    categorical axis the cut between two subtrees nearest the median comes first, then that
-    between any two leaves. The loss on a quasi-identifier counts as much as its weight says.
+    From the whole table down, classes are cut in two as long as both sides have k rows and keep all else that is asked.
+    All cuts between two values of any quasi-identifier are candidates. They are tried in order of decreasing saving,
+    and the first whose sides both keep the promise is made. What a cut saves is the loss of the class less that of both
+    sides, over all quasi-identifiers with their weights. For this a category with a hierarchy of more than one level
+    counts half by its loss and half by how far the leaves of the class are apart, siblings being ordered by frequency:
+    otherwise a cut would count for nothing before it leaves a subtree. Of cuts that save the same the one nearest the
+    median is tried first. Rows with equal values stay together.
+
+    Parameters
+    ----------
+    textbook
+        The t-Mondrian of the papers instead: quasi-identifiers are tried in order of decreasing width, and each has one
+        cut, at its median. The width is the range of the values in the class over the range in the table, times the
+        weight of the column. Categories count as numbers: by their place in the hierarchy as it is given, or in the
+        alphabet where there is none. The median is the least value that at least half of the rows do not exceed, and
+        rows up to it are the left side.
 
     Guarantee
     ---------
@@ -44,20 +56,25 @@ class Mondrian:
 
     Cost
     ----
-    O(n log n) row visits times the number of quasi-identifiers and sensitive attributes.
+    O(n log n) row visits where classes are halved, times the square of the number of quasi-identifiers; and as many for
+    each cut that is tried as there are sensitive attributes. Of a class of s rows at most 2^21 / s cuts are tried, but
+    at least 24. In the textbook O(n log n) times the number of quasi-identifiers and sensitive attributes.
 
     References
     ----------
-    004 sections 2 and 6 (t-Mondrian); Li, Li, Venkatasubramanian: Closeness (2010).
+    004 sections 2 and 6 (t-Mondrian); Li, Li, Venkatasubramanian: Closeness (2010); LeFevre, DeWitt, Ramakrishnan:
+    Mondrian multidimensional k-anonymity (2006).
     """
 
     name: ClassVar[str] = "mondrian"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        summary="median cuts, from the whole table down",
+        summary="the cuts that save most, from the whole table down",
         paper="Cao et al. 2011 (004), sections 2 and 6; Li et al. 2010",
         guarantees=EVERY_GUARANTEE | IN_PERSONS,
         keeps=frozenset({"weight", "finest", "coarsest", "suppress_rows"}),
     )
+
+    textbook: bool = False
 
     def partition(
         self,
@@ -85,7 +102,9 @@ class Mondrian:
         if start is None:
             requirement.check_whole(table)
         labels = np.zeros(len(table), np.int64) if start is None else start.labels
-        work = _Work.of(table, requirement, labels)
+        if self.textbook:
+            table = _as_given(table)
+        work = _Work.of(table, requirement, labels, self.textbook)
         rules, scratch, costs = rules_of(requirement), scratch_of(requirement), costs_of(table)
         stopped = False
         while (status := work.advance(requirement, costs, rules, scratch)) != work.kernels.DONE:
@@ -100,22 +119,36 @@ class Mondrian:
         return Partition(work.labels(), facts={"stopped_early": True} if stopped else {})
 
 
+def _as_given(table: EncodedTable) -> EncodedTable:
+    """The same rows, the leaves of every hierarchy in the order in which it is given instead of that of frequency."""
+    axes: list[Axis] = []
+    columns = []
+    for axis, places in zip(table.axes, table.places, strict=True):
+        if isinstance(axis, TreeAxis):
+            order = np.argsort(axis.leaves, kind="stable")  # nodes are numbered in the order given
+            rank = np.arange(axis.size, dtype=np.int32)  # missing values stay last
+            rank[order] = np.arange(len(order), dtype=np.int32)
+            axes.append(replace(axis, leaves=axis.leaves[order], blocks=None))
+            columns.append(rank[places])
+        else:
+            axes.append(axis)
+            columns.append(places)
+    return replace(table, axes=tuple(axes), places=tuple(columns))
+
+
 @dataclass(frozen=True, eq=False)
 class _Work:
     """The arrays a run works on: rows are moved so that every class is a stretch of them."""
 
     kernels: ModuleType
-    rows: NDArray[np.int32]  # places, then codes
-    index: NDArray[np.int64]  # which row of the table each is
-    stack: NDArray[np.int64]  # classes to be cut
-    classes: NDArray[np.int64]  # where finished classes begin
-    state: NDArray[np.int64]
+    stretches: RowStretches
+    cuts: CutList
+    scale: AxisScale
     room: Room
 
     @classmethod
-    def of(cls, table: EncodedTable, requirement: Requirement, labels: NDArray[np.int64]) -> _Work:
+    def of(cls, table: EncodedTable, requirement: Requirement, labels: NDArray[np.int64], textbook: bool) -> _Work:
         from tclose.algorithms.mondrian import mondrian_loops as kernels
-        from tclose.kernels import closeness
 
         index = np.argsort(labels, kind="stable")
         columns = (*table.places, *table.codes)
@@ -127,51 +160,105 @@ class _Work:
         stack, classes = np.empty((most, 2), np.int64), np.empty(most, np.int64)
         stack[: len(begins), 0] = begins
         stack[: len(begins), 1] = np.append(begins[1:], len(table))
-        state = np.zeros(8, np.int64)
-        state[kernels.N_STACK], state[kernels.VERDICT] = len(begins), closeness.ASK
-        widest = max(axis.size for axis in table.axes)
-        room = kernels.Room(
-            histogram=np.zeros(widest, np.int64),
-            places=np.empty(widest, np.int32),
-            counts=np.empty(widest, np.int64),
-            rows=np.empty_like(rows),
-            rows_from=np.empty_like(index),
-            weights=np.array([float(axis.column_weight) for axis in table.axes]),
+        state = np.zeros(kernels.N_STATES, np.int64)
+        state[kernels.N_STACK] = len(begins)
+        n_axes, widest = len(table.axes), max(axis.size for axis in table.axes)
+        most_places = 1 if textbook else min(widest, len(table))
+        most_cuts = n_axes if textbook else sum(min(axis.size, len(table)) for axis in table.axes)
+        return cls(
+            kernels=kernels,
+            stretches=kernels.RowStretches(rows, index, stack, classes, state),
+            cuts=kernels.CutList(
+                ends=np.empty((2, n_axes), np.int32),
+                keys=np.empty(most_cuts),
+                where=np.empty((most_cuts, 2), np.int64),
+                order=np.empty(most_cuts, np.int64),
+                room=np.empty(most_cuts, np.int64),
+            ),
+            scale=_scale_of(table, textbook),
+            room=kernels.Room(
+                histogram=np.zeros(widest, np.int64),
+                places=np.empty(widest, np.int32),
+                counts=np.empty(widest, np.int64),
+                lows=np.empty((most_places, n_axes), np.int32),
+                highs=np.empty((most_places, n_axes), np.int32),
+                left=np.empty(most_places),
+                rows=np.empty_like(rows),
+                rows_from=np.empty_like(index),
+            ),
         )
-        return cls(kernels, rows, index, stack, classes, state, room)
+
+    @property
+    def state(self) -> NDArray[np.int64]:
+        """What is under way, as `kernels` names it."""
+        return self.stretches.state
 
     def advance(self, requirement: Requirement, costs: Costs, rules: Rules, scratch: Scratch) -> int:
-        stretches = self.kernels.RowStretches(
-            rows=self.rows, numbers=self.index, stack=self.stack, classes=self.classes, state=self.state
+        status: int = self.kernels.advance(
+            self.stretches,
+            self.cuts,
+            requirement.k,
+            costs,
+            self.scale,
+            rules,
+            scratch,
+            self.room,
+            BUDGET // pace_of(requirement),
         )
-        budget = BUDGET // pace_of(requirement)
-        status: int = self.kernels.advance(stretches, requirement.k, costs, rules, scratch, self.room, budget)
         return status
 
     def put_back(self) -> None:
         """A class whose cuts are being tried stays as it is."""
-        from tclose.kernels.closeness import ASK
-
-        if self.state[self.kernels.VERDICT] != ASK:
+        if self.state[self.kernels.UNDER_WAY]:
             top = self.state[self.kernels.N_STACK]
-            self.stack[top] = self.state[self.kernels.START], self.state[self.kernels.STOP]
+            self.stretches.stack[top] = self.state[self.kernels.START], self.state[self.kernels.STOP]
             self.state[self.kernels.N_STACK] += 1
 
     def sides(self, n_axes: int) -> list[list[NDArray[np.int32]]]:
         """The codes on both sides of the cut that waits for a verdict."""
         start, stop, axis, cut = (self.state[getattr(self.kernels, key)] for key in ("START", "STOP", "AXIS", "CUT"))
-        members = self.rows[start:stop]
+        members = self.stretches.rows[start:stop]
         left = members[:, axis] <= cut
         return [list(members[side, n_axes:].T) for side in (left, ~left)]
 
     def share_done(self) -> float:
-        waiting = self.stack[: self.state[self.kernels.N_STACK]]
-        return 1 - float((waiting[:, 1] - waiting[:, 0]).sum()) / len(self.rows)
+        """The share of rows whose classes are finished."""
+        waiting = self.stretches.stack[: self.state[self.kernels.N_STACK]]
+        rows_left = int((waiting[:, 1] - waiting[:, 0]).sum())
+        if self.state[self.kernels.UNDER_WAY]:
+            rows_left += int(self.state[self.kernels.STOP] - self.state[self.kernels.START])
+        return 1 - rows_left / len(self.stretches.rows)
 
     def labels(self) -> NDArray[np.int64]:
         """The class of each row of the table; classes not yet cut count as they are."""
-        finished = self.classes[: self.state[self.kernels.N_CLASSES]]
-        begins = np.sort(np.concatenate([finished, self.stack[: self.state[self.kernels.N_STACK], 0]]))
-        labels = np.empty(len(self.rows), np.int64)
-        labels[self.index] = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, len(self.rows))))
+        rows, index, stack, classes, state = self.stretches
+        finished, waiting = classes[: state[self.kernels.N_CLASSES]], stack[: state[self.kernels.N_STACK], 0]
+        begins = np.sort(np.concatenate([finished, waiting]))
+        labels = np.empty(len(rows), np.int64)
+        labels[index] = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, len(rows))))
         return labels
+
+
+def _scale_of(table: EncodedTable, textbook: bool) -> AxisScale:
+    """How cuts of different axes are compared."""
+    from tclose.algorithms.mondrian.mondrian_loops import AxisScale
+
+    sizes = [axis.size if textbook else 0 for axis in table.axes]
+    coordinates = [axis.coordinates for axis in table.axes] if textbook else [np.zeros(0)]
+    return AxisScale(
+        textbook=textbook,
+        weights=np.array([float(axis.column_weight) if textbook else axis.weight for axis in table.axes]),
+        spreads=np.array([_spread_of(axis) for axis in table.axes]),
+        coordinates=np.concatenate(coordinates),
+        begins=np.cumsum([0, *sizes[:-1]]),
+    )
+
+
+def _spread_of(axis: Axis) -> float:
+    """What one place more counts in the order of a hierarchy's leaves, all of them together 1; 0 where none has nodes.
+
+    The loss of a hierarchy falls only when a subtree is left; a cut on the way to that should count as well.
+    """
+    if isinstance(axis, SpanAxis) or axis.hierarchy.height < 2 or axis.size < 2:
+        return 0.0
+    return 1 / (axis.size - 1)

@@ -8,15 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.closeness import ASK, NO, YES, Rules, Scratch, holds
-from tclose.kernels.compile import kernel, once
-from tclose.kernels.costs import IS_TREE, Costs, span_cost
-from tclose.kernels.sorting import sort_codes
+from tclose.kernels.compile import inner, kernel, once
+from tclose.kernels.costs import Costs, span_cost
+from tclose.kernels.sorting import sort_by, sort_codes
 
 DONE, PAUSED, ASKED = 0, 1, 2
 # What `state` holds between calls.
-N_STACK, N_CLASSES, VERDICT, START, STOP, CANDIDATE, AXIS, CUT = range(8)
+N_STACK, N_CLASSES, UNDER_WAY, START, STOP, N_LISTED, N_CUTS, N_TRIED, AXIS, CUT, VERDICT = range(11)
+N_STATES = 11
+STEPS = 2.0**30  # savings a row and widths are compared in such parts of 1: rounding of sums decides nothing
+TOO_WIDE = 1e5  # a span that costs more is wider than `coarsest` allows; all others cost little more than 1 at most
+FIRST = 1e18  # the key of a cut that comes before all that are not on such an axis
+FEWEST_TRIED, MOST_VISITED = 24, 2**21  # cuts that are tried at least, and row visits beyond which no more are
 
 Rows = NDArray[np.int32]
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
@@ -30,51 +36,53 @@ class RowStretches(NamedTuple):
     state: Integers  # what is under way from call to call; see the names above
 
 
+class AxisScale(NamedTuple):
+    """How cuts of different axes are compared."""
+
+    textbook: bool  # by how wide the class is there, or by what the cut saves
+    weights: Floats  # of each axis: that of its column, or its share in the loss
+    spreads: Floats  # of a hierarchy: what one place more in the order of its leaves counts; 0 elsewhere
+    coordinates: Floats  # of the places of all axes, scaled to the range of the whole table; for the textbook alone
+    begins: Integers  # where those of each axis begin
+
+
 class Room(NamedTuple):
     """Room to work in."""
 
-    histogram: Integers  # by place of an axis
+    histogram: Integers  # by place of an axis; zero between calls
     places: NDArray[np.int32]  # the places that occur
     counts: Integers  # and how many rows each has
+    lows: Rows  # the box of these rows
+    highs: Rows
+    left: Floats  # what all rows up to a place cost
     rows: Rows  # of the right side of a cut
     rows_from: Integers  # which row of the table each of these is
-    weights: NDArray[np.float64]  # of the column of each axis
+
+
+class CutList(NamedTuple):
+    """The cuts of the class under way."""
+
+    ends: Rows  # the lowest and the highest place of the class on each axis
+    keys: Floats  # of each cut: the least is tried first, and of equals the one found first
+    where: Integers  # axis, and the last place of the left side
+    order: Integers  # in which they are tried
+    room: Integers  # to sort in
 
 
 @once
-def axis_order(
-    rows: Rows, start: int, stop: int, costs: Costs, weights: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], Rows]:
-    """The axes on which the class is not a single place, widest first, and the lowest and highest places.
-
-    How wide it is on an axis is what it loses there times the weight of the column.
-    """
-    n_axes = len(costs.table)
-    ends = np.empty((2, n_axes), np.int32)
+def find_ends(rows: Rows, ends: Rows) -> None:
+    """The lowest and the highest place of the class on each axis."""
+    n_axes = ends.shape[1]
     for axis in range(n_axes):
-        ends[0, axis] = ends[1, axis] = rows[start, axis]
-    for row in range(start + 1, stop):
+        ends[0, axis] = ends[1, axis] = rows[0, axis]
+    for row in range(1, len(rows)):
         for axis in range(n_axes):
             place = rows[row, axis]
             ends[0, axis] = min(ends[0, axis], place)
             ends[1, axis] = max(ends[1, axis], place)
-    order = np.empty(n_axes, np.int64)
-    keys = np.empty(n_axes, np.float64)
-    found = 0
-    for axis in range(n_axes):
-        if ends[0, axis] == ends[1, axis]:
-            continue
-        key = weights[axis] * span_cost(costs, axis, ends[0, axis], ends[1, axis])
-        place = found
-        while place > 0 and keys[place - 1] < key:
-            keys[place], order[place] = keys[place - 1], order[place - 1]
-            place -= 1
-        keys[place], order[place] = key, axis
-        found += 1
-    return order[:found], ends
 
 
-@once
+@inner
 def count_places(rows: Rows, axis: int, low: int, high: int, room: Room) -> int:
     """The distinct places of the class on an axis, ascending, with their counts; returns how many."""
     size, found = len(rows), 0
@@ -102,28 +110,98 @@ def count_places(rows: Rows, axis: int, low: int, high: int, room: Room) -> int:
 
 
 @once
-def median_cuts(rows: Rows, axis: int, low: int, high: int, k: int, costs: Costs, room: Room) -> tuple[int, int]:
-    """The two places to cut after, -1 where there is none: nearest the median between subtrees, and anywhere.
+def list_median(
+    rows: Rows, axis: int, k: int, costs: Costs, scale: AxisScale, room: Room, cuts: CutList, n: int
+) -> int:
+    """Add the cut of the textbook on one axis to n others; returns how many there are.
 
-    Only cuts with at least k rows on both sides count. On a line every boundary is alike.
+    The widest axis comes first, and before it one that is wider than `coarsest` allows. The cut is after the median,
+    the least place that at least half of the rows do not exceed, if there are k rows on both sides.
     """
-    found = count_places(rows, axis, low, high, room)
-    size, left = len(rows), 0
-    widest = span_cost(costs, axis, low, high)
-    between, anywhere = -1, -1
-    between_by, anywhere_by = size + 1, size + 1  # how uneven the best cuts so far are
-    for place in range(found - 1):
+    low, high, size = cuts.ends[0, axis], cuts.ends[1, axis], len(rows)
+    count_places(rows, axis, low, high, room)
+    left, place = 0, 0
+    while 2 * (left + room.counts[place]) < size:
         left += room.counts[place]
-        if left < k or size - left < k:
-            continue
-        uneven = abs(2 * left - size)
-        if uneven < anywhere_by:
-            anywhere_by, anywhere = uneven, room.places[place]
-        if not costs.table[axis, IS_TREE] or uneven >= between_by:
-            continue
-        if span_cost(costs, axis, room.places[place], room.places[place + 1]) == widest:
-            between_by, between = uneven, room.places[place]
-    return between, anywhere
+        place += 1
+    left += room.counts[place]
+    if left < k or size - left < k:
+        return n
+    begin = scale.begins[axis]
+    width = scale.weights[axis] * (scale.coordinates[begin + high] - scale.coordinates[begin + low])
+    too_wide = span_cost(costs, axis, low, high) > TOO_WIDE
+    cuts.keys[n] = -np.rint(width * STEPS) - (FIRST if too_wide else 0.0)
+    cuts.where[n, 0], cuts.where[n, 1] = axis, room.places[place]
+    return n + 1
+
+
+@inner
+def span_key(costs: Costs, scale: AxisScale, axis: int, low: int, high: int) -> float:
+    """What a span counts: its loss; in a hierarchy half of that, and half of how far its leaves are apart in order."""
+    cost, spread = span_cost(costs, axis, low, high), scale.spreads[axis]
+    if spread > 0:
+        cost = (cost + spread * (high - low)) / 2
+    return float(scale.weights[axis] * cost)
+
+
+@once
+def box_places(rows: Rows, axis: int, found: int, room: Room) -> None:
+    """The box of the rows at each place of an axis."""
+    lows, highs, n_axes = room.lows, room.highs, room.lows.shape[1]
+    for each in range(found):
+        room.histogram[room.places[each]] = each
+        for other in range(n_axes):
+            lows[each, other], highs[each, other] = 2**31 - 1, -1
+    for row in range(len(rows)):
+        each = room.histogram[rows[row, axis]]
+        for other in range(n_axes):
+            place = rows[row, other]
+            lows[each, other] = min(lows[each, other], place)
+            highs[each, other] = max(highs[each, other], place)
+    for each in range(found):
+        room.histogram[room.places[each]] = 0
+
+
+@once
+def list_savings(
+    rows: Rows, axis: int, k: int, costs: Costs, scale: AxisScale, room: Room, cuts: CutList, n: int
+) -> int:
+    """Add all cuts on one axis with k rows on both sides to n others; returns how many there are.
+
+    What a cut saves is what a row of the class loses, less the mean over the rows of both sides. The one that saves
+    most comes first, and of equals the one whose smaller side is larger: its share is below 1, and savings are whole.
+    """
+    lows, highs, counts, size, n_axes = room.lows, room.highs, room.counts, len(rows), len(scale.weights)
+    found = count_places(rows, axis, cuts.ends[0, axis], cuts.ends[1, axis], room)
+    box_places(rows, axis, found, room)
+    low, high, spans = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32), np.empty(n_axes, np.float64)
+    whole = 0.0
+    for other in range(n_axes):
+        whole += span_key(costs, scale, other, cuts.ends[0, other], cuts.ends[1, other])
+    for back in range(2):  # from the left, then from the right
+        taken = 0
+        for step in range(found - 1):
+            each = found - 1 - step if back else step
+            taken += counts[each]
+            for other in range(n_axes):
+                if step > 0 and lows[each, other] >= low[other] and highs[each, other] <= high[other]:
+                    continue
+                low[other] = lows[each, other] if step == 0 else min(low[other], lows[each, other])
+                high[other] = highs[each, other] if step == 0 else max(high[other], highs[each, other])
+                spans[other] = span_key(costs, scale, other, low[other], high[other])
+            if taken < k or size - taken < k:
+                continue
+            cost = 0.0
+            for other in range(n_axes):
+                cost += spans[other]
+            if back == 0:
+                room.left[each] = taken * cost
+                continue
+            saved = whole - (room.left[each - 1] + taken * cost) / size
+            cuts.keys[n] = -np.rint(saved * STEPS) - min(taken, size - taken) / size
+            cuts.where[n, 0], cuts.where[n, 1] = axis, room.places[each - 1]
+            n += 1
+    return n
 
 
 @once
@@ -150,47 +228,64 @@ def divide(rows: Rows, index: Integers, start: int, stop: int, axis: int, cut: i
 
 @kernel
 def advance(
-    stretches: RowStretches, k: int, costs: Costs, rules: Rules, scratch: Scratch, room: Room, budget: int
+    stretches: RowStretches,
+    cuts: CutList,
+    k: int,
+    costs: Costs,
+    scale: AxisScale,
+    rules: Rules,
+    scratch: Scratch,
+    room: Room,
+    budget: int,
 ) -> int:
     """Cut the classes on the stack until none is left, the budget of row visits is spent, or a verdict is needed.
 
-    A class takes the first cut, over its axes from the widest on, whose sides both hold.
+    A class takes the first of its cuts whose sides both hold.
     """
     rows, numbers, stack, classes, state = stretches
     n_axes = len(costs.table)
-    while state[N_STACK] > 0 or state[VERDICT] != ASK:
-        resumed = state[VERDICT] != ASK
-        if not resumed:
+    while state[N_STACK] > 0 or state[UNDER_WAY]:
+        if not state[UNDER_WAY]:
             state[N_STACK] -= 1
             state[START], state[STOP] = stack[state[N_STACK], 0], stack[state[N_STACK], 1]
-            state[CANDIDATE] = 0
+            find_ends(rows[state[START] : state[STOP]], cuts.ends)
+            state[N_LISTED], state[N_CUTS], state[N_TRIED], state[VERDICT] = 0, 0, 0, ASK
+            state[UNDER_WAY] = 1
         start, stop = state[START], state[STOP]
-        order, ends = axis_order(rows, start, stop, costs, room.weights)
-        budget -= (stop - start) * n_axes
-        accepted = resumed and state[VERDICT] == YES
+        size = stop - start
+        while state[N_LISTED] < n_axes:
+            if budget < 0:
+                return PAUSED
+            axis = state[N_LISTED]
+            if cuts.ends[0, axis] < cuts.ends[1, axis]:
+                if scale.textbook:
+                    n_cuts = list_median(rows[start:stop], axis, k, costs, scale, room, cuts, state[N_CUTS])
+                    budget -= 2 * size
+                else:
+                    n_cuts = list_savings(rows[start:stop], axis, k, costs, scale, room, cuts, state[N_CUTS])
+                    budget -= n_axes * size
+                state[N_CUTS] = n_cuts
+            state[N_LISTED] += 1
+            if state[N_LISTED] == n_axes:
+                sort_by(cuts.keys, cuts.order, cuts.room, state[N_CUTS])
+        accepted = state[VERDICT] == YES
         state[VERDICT] = ASK
-        while not accepted and state[CANDIDATE] < 2 * len(order):
-            axis = order[state[CANDIDATE] // 2]
-            cuts = median_cuts(rows[start:stop], axis, ends[0, axis], ends[1, axis], k, costs, room)
-            second = state[CANDIDATE] % 2
-            state[CANDIDATE] += 1
-            budget -= stop - start
-            cut = cuts[1] if second else cuts[0]
-            if cut < 0 or (second and cuts[0] == cuts[1]):
-                continue
-            budget -= 2 * (stop - start) * len(rules.table)
-            state[AXIS], state[CUT] = axis, cut
+        n_tried = min(state[N_CUTS], max(FEWEST_TRIED, MOST_VISITED // size))
+        while not accepted and state[N_TRIED] < n_tried:
+            if budget < 0:
+                return PAUSED
+            each = cuts.order[state[N_TRIED]]
+            state[AXIS], state[CUT] = cuts.where[each, 0], cuts.where[each, 1]
+            state[N_TRIED] += 1
+            budget -= 2 * size * len(rules.table)
             verdict = YES
             for side in range(2):  # two calls with True and False would each be compiled
                 if verdict != NO:
-                    answer = holds(rows[start:stop], n_axes, axis, cut, side == 0, rules, scratch)
+                    answer = holds(rows[start:stop], n_axes, state[AXIS], state[CUT], side == 0, rules, scratch)
                     verdict = NO if answer == NO else max(verdict, answer)
             if verdict == ASK:
                 return ASKED
             accepted = verdict == YES
-            if not accepted and budget < 0:  # goes on from here as if the verdict had been asked for
-                state[VERDICT] = NO
-                return PAUSED
         if accepted:
             middle = divide(rows, numbers, start, stop, state[AXIS], state[CUT], room)
             for low, high in ((start, middle), (middle, stop)):
@@ -199,6 +294,7 @@ def advance(
         else:
             classes[state[N_CLASSES]] = start
             state[N_CLASSES] += 1
+        state[UNDER_WAY] = 0
         if budget < 0:
             return PAUSED
     return DONE

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.sabre.sabre_search import Options, partition
 from tclose.algorithms.shared.along import take_along
 from tclose.algorithms.shared.nearest import take_nearest
+from tclose.errors import SchemaError
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
 
@@ -73,7 +75,13 @@ class SabreKNN(Options):
     every quasi-identifier scaled to its range (trees by the order of their leaves) times its weight, and of each
     bucket those of least Euclidean distance are taken, found by an index.
 
-    Parameters are those of `tclose.algorithms.sabre.sabre_search.Options`; the default is the printed algorithm.
+    The default is the printed algorithm. Parameters are those of
+    `tclose.algorithms.sabre.sabre_search.Options`, and one more.
+
+    Parameters
+    ----------
+    metric
+        How far two rows are apart: `euclidean`, or `loss`, what a class of the two would lose.
 
     Guarantee
     ---------
@@ -99,6 +107,13 @@ class SabreKNN(Options):
         keeps=frozenset({"weight", "finest"}),
     )
 
+    metric: Literal["euclidean", "loss"] = "euclidean"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.metric not in ("euclidean", "loss"):
+            raise SchemaError("'sabre-knn': 'metric' must be 'euclidean' or 'loss'.")
+
     def partition(
         self,
         table: EncodedTable,
@@ -109,4 +124,5 @@ class SabreKNN(Options):
         start: Partition | None = None,
     ) -> Partition:
         """Form classes anew."""
-        return partition(take_nearest, table, requirement, self, rng, control)
+        take_out = partial(take_nearest, by_loss=self.metric == "loss")
+        return partition(take_out, table, requirement, self, rng, control)

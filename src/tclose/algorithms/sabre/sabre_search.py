@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tclose.algorithms.control import Control, Stage, Watch
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.algorithms.sabre.bucket_sizes import class_sizes
+from tclose.algorithms.sabre.cutting_on import cut_on
 from tclose.algorithms.shared.buckets import Bound, Buckets, bucketize
 from tclose.algorithms.shared.class_sizes import ClassSizes
 from tclose.algorithms.shared.merge import merge
@@ -23,6 +24,7 @@ from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
 
 Labels = NDArray[np.int64]
+FORMING = 0.3  # of the work, where classes are then cut on; what is told of it, no limit
 GRID = tuple(Fraction(step, 40) for step in range(41))  # of bucketing budgets; absolute, so that a larger t has more
 
 
@@ -56,12 +58,16 @@ class Options:
     search_budget
         Try bucketing budgets from 0 to t, in steps of 1/40, instead of t alone. With large buckets
         the bound comes near t, and too little is left for class sizes that are not proportional.
+    slack
+        When classes are formed, use what the bound leaves of t: cut them on as `mondrian` does, by the real distance,
+        and search from there as `tight` does.
     """
 
     bound: Bound = "printed"
     first: str | None = None
     try_first: bool = False
     search_budget: bool = False
+    slack: bool = False
 
     def __post_init__(self) -> None:
         if self.bound not in ("printed", "largest"):
@@ -107,8 +113,23 @@ def partition(
     rng: np.random.Generator,
     control: Control,
 ) -> Partition:
-    """Algorithm SABRE; of several ways to try, the one of least loss."""
+    """Algorithm SABRE; of several ways to try, the one of least loss. With `slack` its classes are then cut on."""
     requirement.check_whole(table)
+    if not options.slack:
+        return _form(take_out, table, requirement, options, rng, control)
+    found = _form(take_out, table, requirement, options, rng, control.stretch(0.0, FORMING))
+    return cut_on(table, requirement, found, rng=rng, control=control.stretch(FORMING, 1.0))
+
+
+def _form(
+    take_out: TakeOut,
+    table: EncodedTable,
+    requirement: Requirement,
+    options: Options,
+    rng: np.random.Generator,
+    control: Control,
+) -> Partition:
+    """The classes as printed; of several ways to try, the one of least loss."""
     seed = int(rng.integers(2**63))
     plans = list(_plans(table, requirement, options, control))
     best, least, complete = np.zeros(len(table), np.int64), np.inf, True

@@ -49,8 +49,11 @@ def in_blocks(
     rng: np.random.Generator,
     control: Control,
     start: Partition | None,
+    shares_time: bool = False,
 ) -> Partition:
     """The classes that a method forms of each block; of all rows at once, where no column keeps any apart.
+
+    A method that uses all the time it gets has it shared out: each block gets its part, by rows, of what is left.
 
     Raises
     ------
@@ -64,8 +67,13 @@ def in_blocks(
     members = np.split(np.argsort(blocks, kind="stable"), np.cumsum(np.bincount(blocks))[:-1])
     seeds = rng.spawn(len(members)) if len(members) > 1 else [rng]
     found = []
+    rows_left = len(table)
     for number, rows in enumerate(members):
-        watch = Control(control.seconds, _share_of(control, number, len(members)), control, control.uncounted)
+        if shares_time and (gone := control.share) is not None:
+            watch = control.part(gone, gone + (1 - gone) * len(rows) / rows_left)
+        else:
+            watch = Control(control.seconds, _share_of(control, number, len(members)), control, control.uncounted)
+        rows_left -= len(rows)
         own = None if start is None else Partition.of(start.labels[rows])
         try:
             part = form(table.take(rows), requirement, rng=seeds[number], control=watch, start=own)
@@ -78,12 +86,16 @@ def in_blocks(
 
 def columns_mixed(table: EncodedTable, labels: Labels) -> list[str]:
     """The columns in which some class is coarser than their `coarsest`."""
+    return [axis.column for axis, mixed in zip(table.axes, classes_mixed(table, labels), strict=True) if mixed.any()]
+
+
+def classes_mixed(table: EncodedTable, labels: Labels) -> list[NDArray[np.bool_]]:
+    """By axis, which classes are coarser than `coarsest` of its column allows."""
     found = []
     spans = table.spans(labels, int(labels.max(initial=-1)) + 1)
     for axis, (low, high) in zip(table.axes, spans, strict=True):
-        mixed = axis.blocks is not None and bool((axis.blocks[low] != axis.blocks[high]).any())
-        if mixed or (isinstance(axis, SpanAxis) and axis.too_wide(low, high).any()):
-            found.append(axis.column)
+        mixed = np.zeros(len(low), bool) if axis.blocks is None else axis.blocks[low] != axis.blocks[high]
+        found.append(mixed | axis.too_wide(low, high) if isinstance(axis, SpanAxis) else mixed)
     return found
 
 

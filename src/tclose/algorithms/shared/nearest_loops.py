@@ -3,23 +3,37 @@
 The points of a bucket stand along a Hilbert curve, `LEAF` of them a leaf of a binary tree: node
 1 is the root, nodes 2 i and 2 i + 1 are below node i, and the last `width` nodes are the leaves.
 Every node knows the box around its points and how many of them are still there.
+
+How far points are apart is the square of their Euclidean distance; or what a class of the two rows would lose, and
+then a point is the places of its row. A span that goes farther costs no less, so the cost from a point to the near
+side of a box is a lower bound for all points within it.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core import types
 from numpy.typing import NDArray
 
 from tclose.algorithms.shared.along_loops import TakenClasses, draw_bucket
-from tclose.kernels.compile import inner, kernel
+from tclose.kernels.compile import by_types, inner, kernel
+from tclose.kernels.costs import Costs, span_cost
 from tclose.kernels.random import Random, draw
 
 LEAF = 8
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+
+class LossMeasure(NamedTuple):
+    """What two rows lose as one class."""
+
+    costs: Costs
+    weights: Floats  # the share of each axis in the loss
 
 
 class Index(NamedTuple):
@@ -35,6 +49,7 @@ class Index(NamedTuple):
     widths: Integers  # the leaves of its tree, a power of two
     boxes: Floats  # of each node: lowest coordinates, then highest
     inside: Integers  # of each node: points still there
+    measure: LossMeasure | None  # how far points are apart; None: by the Euclidean distance
 
 
 @kernel
@@ -93,16 +108,86 @@ def compact(index: Index, bucket: int) -> None:
 
 
 @inner
-def box_distance(index: Index, node: int, point: Floats) -> float:
-    """The square of the distance from a point to a node's box; infinite if nothing is left in it."""
-    if index.inside[node] == 0:
-        return np.inf
+def box_square(index: Index, node: int, point: Floats) -> float:
+    """The square of the distance from a point to a node's box."""
     total, n_axes = 0.0, len(point)
     for axis in range(n_axes):
         gap = max(index.boxes[node, axis] - point[axis], point[axis] - index.boxes[node, n_axes + axis])
         if gap > 0:
             total += gap * gap
     return total
+
+
+@inner
+def box_loss(index: Index, measure: LossMeasure, node: int, point: Floats) -> float:
+    """What a row and the nearest place of a node's box lose at least."""
+    total, n_axes = 0.0, len(point)
+    for axis in range(n_axes):
+        place, low, high = int(point[axis]), int(index.boxes[node, axis]), int(index.boxes[node, n_axes + axis])
+        if place < low:
+            total += measure.weights[axis] * span_cost(measure.costs, axis, place, low)
+        elif place > high:
+            total += measure.weights[axis] * span_cost(measure.costs, axis, high, place)
+    return total
+
+
+@inner
+def point_square(index: Index, place: int, point: Floats) -> float:
+    """The square of the distance between two points."""
+    total = 0.0
+    for axis in range(len(point)):
+        total += (index.points[place, axis] - point[axis]) ** 2
+    return total
+
+
+@inner
+def point_loss(index: Index, measure: LossMeasure, place: int, point: Floats) -> float:
+    """What two rows lose as one class."""
+    total = 0.0
+    for axis in range(len(point)):
+        one, other = int(index.points[place, axis]), int(point[axis])
+        total += measure.weights[axis] * span_cost(measure.costs, axis, min(one, other), max(one, other))
+    return total
+
+
+def _is_euclidean(index: Any) -> bool:
+    return isinstance(index.types[index.fields.index("measure")], types.NoneType)
+
+
+def _box_apart(index: Any, node: Any, point: Any) -> Callable[..., float]:
+    if _is_euclidean(index):
+        return lambda index, node, point: box_square(index, node, point)
+    return lambda index, node, point: box_loss(index, index.measure, node, point)
+
+
+def _point_apart(index: Any, place: Any, point: Any) -> Callable[..., float]:
+    if _is_euclidean(index):
+        return lambda index, place, point: point_square(index, place, point)
+    return lambda index, place, point: point_loss(index, index.measure, place, point)
+
+
+@by_types(_box_apart)
+def box_apart(index: Index, node: int, point: Floats) -> float:
+    """How far a point is at least from all points in a node's box."""
+    if index.measure is None:
+        return box_square(index, node, point)
+    return box_loss(index, index.measure, node, point)
+
+
+@by_types(_point_apart)
+def point_apart(index: Index, place: int, point: Floats) -> float:
+    """How far two points are apart."""
+    if index.measure is None:
+        return point_square(index, place, point)
+    return point_loss(index, index.measure, place, point)
+
+
+@inner
+def box_distance(index: Index, node: int, point: Floats) -> float:
+    """How far a point is at least from all points in a node's box; infinite if nothing is left in it."""
+    if index.inside[node] == 0:
+        return np.inf
+    return box_apart(index, node, point)
 
 
 @inner
@@ -144,7 +229,7 @@ def all_living(index: Index, bucket: int, found: Integers) -> None:
 def nearest(
     index: Index, bucket: int, point: Floats, size: int, found: Integers, apart: Floats, stack: Integers, gaps: Floats
 ) -> None:
-    """The places of the `size` points nearest to this one; the squares of their distances go to `apart`.
+    """The places of the `size` points nearest to this one; how far they are goes to `apart`.
 
     The nearer of two nodes first; none that is farther than the farthest found, which a heap
     keeps at hand.
@@ -168,9 +253,7 @@ def nearest(
         for place in range(first, min(first + LEAF, index.stops[bucket])):
             if not index.alive[place]:
                 continue
-            distance = 0.0
-            for axis in range(len(point)):
-                distance += (index.points[place, axis] - point[axis]) ** 2
+            distance = point_apart(index, place, point)
             if n_found < size:
                 push(found, apart, n_found, place, distance)
                 n_found += 1
