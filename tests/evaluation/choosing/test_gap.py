@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tclose
+from tclose.algorithms.control import Control
 from tclose.algorithms.mondrian.mondrian import Mondrian
 from tclose.cli.main import app
 from tclose.errors import InfeasibleError, SchemaError, SizeError, VerificationError
@@ -87,10 +88,33 @@ def test_a_larger_table_is_bounded_by_milp() -> None:
     assert told["mondrian"]["loss"] >= found.at_least
 
 
-def test_what_no_method_can_bound_is_refused() -> None:
+def test_what_no_method_can_bound_is_bounded_by_prices() -> None:
+    frame, schema = people(300)
+    found = tclose.gap(frame, schema, methods=["mondrian"], time=20)
+    assert found.bound is not None
+    assert found.bound.is_proven
+    assert found.confidence is None
+    assert 0 < found.at_least == found.bound.loss_at_least < found.least
+    told = found.as_dict()
+    assert told["prices"]["cells_checked"] == told["prices"]["cells"]
+    assert told["methods"]["mondrian"]["above"] == pytest.approx(found.least / found.at_least - 1)
+
+
+def test_without_time_the_bound_is_an_estimate_with_its_confidence() -> None:
+    frame, schema = people(300)
+    control = Control()
+    control.end()
+    found = tclose.gap(frame, schema, methods=["mondrian"], control=control)
+    assert found.bound is not None
+    assert not found.is_optimum
+    if found.bound.loss_at_least:
+        assert found.confidence == found.bound.confidence == 0.95
+
+
+def test_a_table_that_no_method_takes_is_refused() -> None:
     frame, schema = people(400)
-    with pytest.raises(SizeError, match=r"No method proves a bound.*'exact' looks at every sub-table"):
-        tclose.gap(frame, schema, methods=["mondrian"])
+    with pytest.raises(SizeError, match=r"No method takes this table.*'exact' looks at every sub-table"):
+        tclose.gap(frame, schema, methods=["exact"])
 
 
 def test_a_method_asked_by_name_must_fit_the_schema() -> None:
@@ -193,7 +217,7 @@ def test_a_method_that_finds_no_classes_is_refused_and_the_others_are_compared()
             "sensitive": {"ill": {"distance": "equal", "t": 0}},
         }
         try:
-            found = tclose.gap(frame, schema, methods=["mondrian", "exact"])
+            found = tclose.gap(frame, schema, methods=[Mondrian(textbook=True), "exact"])
         except InfeasibleError:
             continue
         refused = {entry.method for entry in found.entries if entry.refused}

@@ -15,6 +15,7 @@ from tclose.release.binding import Gain
 from tests.seeds import for_seeds
 from tests.small_tables import small_table
 
+MEDIANS = tclose.Mondrian(textbook=True)
 KEYS: dict[str, Any] = {
     "k": 4,
     "quasi": {"block": {"kind": "numeric"}, "noise": {"kind": "numeric"}},
@@ -29,8 +30,8 @@ def blocks(n: int = 160) -> pl.DataFrame:
 
 
 def gains_of(frame: pl.DataFrame, keys: dict[str, Any], **options: Any) -> dict[str, Gain]:
-    release = tclose.anonymize(frame, keys, method="mondrian", seed=1, allow_single_class=True)
-    measured = tclose.what_binds(frame, release, method="mondrian", **options).measured
+    release = tclose.anonymize(frame, keys, method=MEDIANS, seed=1, allow_single_class=True)
+    measured = tclose.what_binds(frame, release, method=MEDIANS, **options).measured
     assert measured is not None
     return {gain.change: gain for gain in measured.gains}
 
@@ -55,14 +56,14 @@ def test_the_column_that_costs_most_gains_most() -> None:
 def test_a_gain_is_that_of_a_release_with_the_change() -> None:
     frame = blocks()
     found = gains_of(frame, KEYS, seed=1)
-    plain = tclose.anonymize(frame, KEYS, method="mondrian", seed=1)
-    loose = tclose.anonymize(frame, {**KEYS, "k": 2}, method="mondrian", seed=1)
+    plain = tclose.anonymize(frame, KEYS, method=MEDIANS, seed=1)
+    loose = tclose.anonymize(frame, {**KEYS, "k": 2}, method=MEDIANS, seed=1)
     gain = found["k = 2 instead of 4"]
     assert [gain.loss_before, gain.loss_after] == pytest.approx([plain.loss, loose.loss])
     assert (gain.k_before, gain.k_after) == (plain.measured.k, loose.measured.k)
     assert (gain.classes_before, gain.classes_after) == (plain.measured.classes, loose.measured.classes)
     without = tclose.anonymize(
-        frame.drop("block"), {**KEYS, "quasi": {"noise": {"kind": "numeric"}}}, method="mondrian", seed=1
+        frame.drop("block"), {**KEYS, "quasi": {"noise": {"kind": "numeric"}}}, method=MEDIANS, seed=1
     )
     assert found["without 'block'"].loss_after == pytest.approx(without.loss)
     assert plain.binding is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time as clock
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from tclose.algorithms import REGISTRY, Algorithm, find, run_method
 from tclose.algorithms.capable import check_capable, is_capable
 from tclose.algorithms.control import Control
+from tclose.algorithms.loss_bound.loss_bound import LossBound, bound_loss
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError, VerificationError
 from tclose.pipeline import Listener
@@ -60,21 +61,43 @@ class Gap:
         and all columns weigh the same.
     entries
         One a method, the least loss first, those that refused last.
+    bound
+        What prices prove or let estimate; None where a method proved the optimum.
     """
 
     rows: int
     cells: int | None
     entries: tuple[Entry, ...]
+    bound: LossBound | None = None
 
     @property
     def at_least(self) -> float:
-        """The highest loss that is proven to be below all partitions."""
-        return max(entry.at_least for entry in self.entries if entry.at_least is not None)
+        """The highest loss that is proven to be below all partitions; where none is, the estimated one."""
+        proven = self.proven
+        return self.bound.loss_at_least if not proven and self.bound is not None else proven
+
+    @property
+    def proven(self) -> float:
+        """The highest loss that is proven to be below all partitions, by a method or by prices; 0 is always."""
+        proven = [entry.at_least for entry in self.entries if entry.at_least is not None]
+        if self.bound is not None and self.bound.is_proven:
+            proven.append(self.bound.loss_at_least)
+        return max(proven, default=0.0)
+
+    @property
+    def confidence(self) -> float | None:
+        """With what probability `at_least` is right where it is estimated; None where it is proven."""
+        return None if self.proven or self.bound is None else self.bound.confidence
+
+    @property
+    def least(self) -> float:
+        """The least loss of all methods."""
+        return min(entry.loss for entry in self.entries if entry.loss is not None)
 
     @property
     def is_optimum(self) -> bool:
-        """Whether some method reached that bound, which is then the optimum."""
-        return min(entry.loss for entry in self.entries if entry.loss is not None) <= self.at_least + ROUNDING
+        """Whether some method reached a proven bound, which is then the optimum."""
+        return self.least <= self.proven + ROUNDING
 
     def above(self, entry: Entry) -> float | None:
         """By what share a loss lies above the bound; None where that is 0 and the loss is not."""
@@ -101,8 +124,13 @@ class Gap:
             }
             for entry in self.entries
         }
-        bound = {"loss_at_least": self.at_least, "cells_at_least": self.hidden(self.at_least)}
-        return {"rows": self.rows, **bound, "is_optimum": self.is_optimum, "methods": methods}
+        bound = {
+            "loss_at_least": self.at_least,
+            "confidence": self.confidence,
+            "cells_at_least": self.hidden(self.at_least),
+        }
+        prices = None if self.bound is None else self.bound.as_dict()
+        return {"rows": self.rows, **bound, "is_optimum": self.is_optimum, "methods": methods, "prices": prices}
 
 
 @takes_keys
@@ -114,9 +142,14 @@ def gap(
     seed: int = 0,
     time: float = 60.0,
     progress: Listener | None = None,
+    control: Control | None = None,
     **keys: Unpack[SchemaKeys],
 ) -> Gap:
-    """The loss of methods on a small table, beside the optimum or a bound that is proven to lie below it.
+    """The loss of methods beside the optimum, or beside a bound that no release falls below.
+
+    The optimum of a small table is found by the methods that prove one. For a table of any size prices of rows are
+    learnt, from which a bound follows: proven if the time is enough to check it over all rows, else estimated from a
+    sample of them.
 
     Parameters
     ----------
@@ -128,14 +161,16 @@ def gap(
     seed
         For every method's random choices.
     time
-        Seconds for each method.
+        Seconds for each method, and for the bound by prices.
     progress
         Called with the method's name, its loss so far and the share done.
+    control
+        Another way to stop: after `control.end()`, from any thread, what runs comes back with the best it has.
 
     Raises
     ------
-    SizeError
-        The table is too large for any method that proves a bound.
+    SchemaError
+        The schema asks for something that no bound is known for: `suppress_rows`, an objective, or persons.
 
     Examples
     --------
@@ -166,24 +201,28 @@ def gap(
     entries: list[Entry] = []
     failed: list[InfeasibleError] = []
     for algorithm in _chosen(schema, methods):
-        control = Control()
-        control.begin(time, lambda loss, done, name=algorithm.name: tell(name, loss, done))  # type: ignore[misc]
+        part = Control(whole=control)
+        part.begin(time, lambda loss, done, name=algorithm.name: tell(name, loss, done))  # type: ignore[misc]
         tell(algorithm.name, None, None)
         LOG.info("gap: %s on %d rows", algorithm.name, len(table))
         try:
-            entries.append(_entry(algorithm, table, requirement, seed, control))
+            entries.append(_entry(algorithm, table, requirement, seed, part))
         except InfeasibleError as error:  # another method may find what this one does not
             failed.append(error)
             entries.append(Entry(algorithm.name, None, 0.0, refused=str(error)))
-    if failed and all(entry.loss is None for entry in entries):
-        raise failed[0]
-    if all(entry.at_least is None for entry in entries):
+    if all(entry.loss is None for entry in entries):
         reasons = " ".join(entry.refused for entry in entries if entry.refused)
-        raise SizeError(f"No method proves a bound for this table, so there is nothing to compare with. {reasons}")
+        raise (
+            failed[0] if failed else SizeError(f"No method takes this table, so there is nothing to compare. {reasons}")
+        )
     alike = schema.recode == "suppress" and set(table.cell_weights) == {1}  # else a loss is no number of cells
     cells = len(table) * len(table.axes) if alike else None
     entries.sort(key=lambda entry: (entry.loss is None, entry.loss or 0.0))
     found = Gap(len(table), cells, tuple(entries))
+    if not found.is_optimum:
+        part = Control(whole=control)
+        part.begin(time, lambda loss, done: tell("bound", loss, done))
+        found = replace(found, bound=bound_loss(table, requirement, seed=seed, control=part, loss=found.least))
     _check_bounds(found)
     return found
 
@@ -209,12 +248,12 @@ def _chosen(schema: Schema, methods: Iterable[str | Algorithm] | None) -> list[A
 
 def _check_bounds(found: Gap) -> None:
     """No partition may lose less than is proven possible: else a proof is wrong."""
-    least = min(entry.loss for entry in found.entries if entry.loss is not None)
-    for entry in found.entries:
-        if entry.at_least is not None and entry.at_least > least + SLACK:
-            raise VerificationError(
-                f"'{entry.method}' claims that no partition loses less than {entry.at_least:.6f}, and one does."
-            )
+    claims = [(f"'{entry.method}'", entry.at_least) for entry in found.entries if entry.at_least is not None]
+    if found.bound is not None and found.bound.is_proven:
+        claims.append(("The check of prices", found.bound.loss_at_least))
+    for name, at_least in claims:
+        if at_least > found.least + SLACK:
+            raise VerificationError(f"{name} claims that no partition loses less than {at_least:.6f}, and one does.")
 
 
 def _entry(algorithm: Algorithm, table: EncodedTable, requirement: Requirement, seed: int, control: Control) -> Entry:
