@@ -29,7 +29,8 @@ def test_a_method_itself_comes_back() -> None:
     ("method", "options", "said"),
     [
         ("nothing", {}, "no method 'nothing'. Known: tight, mondrian"),
-        ("mondrian", {"bound": "largest"}, "no option 'bound'. It has none"),
+        ("mondrian", {"bound": "largest"}, "no option 'bound'. Allowed: textbook"),
+        ("pca", {"bound": "largest"}, "no option 'bound'. It has none"),
         ("sabre-ak", {"budget": "1"}, "no option 'budget'. Allowed: bound, first, try_first, search_budget"),
         ("sabre-ak", {"search_budget": "yes"}, "'search_budget' must be true or false"),
         ("sabre-knn", {"bound": "tight"}, "'bound' must be"),
@@ -43,5 +44,8 @@ def test_what_is_refused(method: str, options: dict[str, Any], said: str) -> Non
 def test_the_registry_tells_options_and_defaults() -> None:
     told = {method["name"]: method for method in methods()}
     assert list(told) == list(REGISTRY)
-    assert told["sabre-knn"]["options"] == "bound=printed, first=, try_first=false, search_budget=false"
-    assert told["mondrian"]["options"] == ""
+    printed = "bound=printed, first=, try_first=false, search_budget=false, slack=false"
+    assert told["sabre-ak"]["options"] == printed
+    assert told["sabre-knn"]["options"] == f"{printed}, metric=euclidean"
+    assert told["mondrian"]["options"] == "textbook=false"
+    assert told["pca"]["options"] == ""

@@ -63,6 +63,23 @@ class Choosy(Protocol):
         ...
 
 
+@runtime_checkable
+class Improves(Protocol):
+    """A method whose search others go on with: they ask for it by name, and begin from classes of their own."""
+
+    def improve(
+        self,
+        table: EncodedTable,
+        requirement: Requirement,
+        start: Partition,
+        *,
+        rng: np.random.Generator,
+        control: Control,
+    ) -> Partition:
+        """What it finds from `start`, which meets the requirement, and from that alone; it loses no more."""
+        ...
+
+
 class Registry(Mapping[str, type[Algorithm]]):
     """Methods by name, each loaded when it is first asked for: one is used in most runs, and most load compilers.
 

@@ -28,7 +28,7 @@ class Control:
     listener: Callable[[float | None, float | None], None] | None = None
     whole: Control | None = None
     uncounted: Callable[[], float] | None = None
-    _started: float = field(default_factory=time.monotonic)
+    _started: float = field(default_factory=lambda: time.monotonic())
     _stopped: bool = False
 
     def begin(self, seconds: float | None, listener: Callable[[float | None, float | None], None]) -> None:
@@ -67,6 +67,28 @@ class Control:
             whole=self,
             uncounted=lambda: (0.0 if self.uncounted is None else self.uncounted()) - before,
         )
+
+    def stretch(self, begin: float, end: float) -> Control:
+        """A stretch of the work that may take all the time there is: what it tells of itself is told as a share.
+
+        Examples
+        --------
+        >>> Control(listener=lambda loss, done: print(loss, done)).stretch(0.5, 1.0).report(loss=0.2, done=0.5)
+        0.2 0.75
+        """
+
+        def listen(loss: float | None, done: float | None) -> None:
+            self.report(loss=loss, done=None if done is None else begin + (end - begin) * done)
+
+        return Control(listener=listen, whole=self)
+
+    @property
+    def share(self) -> float | None:
+        """The share of the time allowed that is gone; None where there is no limit."""
+        if self.seconds is None:
+            return None
+        gone = time.monotonic() - self._started - (0.0 if self.uncounted is None else self.uncounted())
+        return min(max(gone / self.seconds, 0.0), 1.0) if self.seconds > 0 else 1.0
 
     @property
     def stop(self) -> bool:

@@ -379,7 +379,7 @@ def test_without_time_the_best_known_comes_back() -> None:
     assert found.n_classes == 1
     start = run(tclose.algorithms.find("mondrian"), table, requirement)
     again = Milp(seconds=0).partition(table, requirement, rng=np.random.default_rng(0), control=Control(), start=start)
-    assert table.loss(again.labels) <= table.loss(start.labels)
+    assert table.loss(again.labels) <= table.loss(start.labels) + 1e-12  # classes may be numbered otherwise
 
 
 def test_it_can_be_stopped_and_tells_how_far_it_is() -> None:

@@ -14,10 +14,14 @@ from numpy.typing import NDArray
 
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.demand import soften
+from tclose.algorithms.tight import annealing_loops as annealing
 from tclose.algorithms.tight import answering_loops as answering
 from tclose.algorithms.tight import boxes_loops as boxes
+from tclose.algorithms.tight import class_steps_loops as class_steps
 from tclose.algorithms.tight import cutting_loops as cutting
+from tclose.algorithms.tight import loose_loops as loose
 from tclose.algorithms.tight import moving_loops as moving
+from tclose.algorithms.tight import near_rows_loops as nearest
 from tclose.algorithms.tight import regrowing_loops as regrowing
 from tclose.algorithms.tight.boxes_loops import Tools
 from tclose.algorithms.tight.pieces import Piece
@@ -30,12 +34,16 @@ from tests.oracles.tight import Class, Rows
 
 Labels = NDArray[np.int64]
 KERNELS: tuple[ModuleType, ...] = (
+    annealing,
     answering,
     boxes,
+    class_steps,
     closeness,
     costs,
     cutting,
+    loose,
     moving,
+    nearest,
     random,
     regrowing,
     soft,

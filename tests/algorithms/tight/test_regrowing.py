@@ -38,7 +38,7 @@ class Rebuilt:
     def rebuild(self, n_trials: int, cutting: float = 1.0) -> float:
         """Try so often; cutting counts as having saved so much before, growing as 1."""
         piece, tried = self.found.piece, np.array([[1.0, 1.0], [cutting, 1.0]])
-        trials = regrowing.Trials(tried=tried, random=self.random, free=self.free)
+        trials = regrowing.Trials(tried=tried, heat=0.0, random=self.random, free=self.free)
         cuts, tools = piece._cuts(len(self.plot.members)), self.found.tools
         return regrowing.rebuild(
             piece.task, self.found.classes, self.found.paths, self.plot, n_trials, trials, cuts, tools

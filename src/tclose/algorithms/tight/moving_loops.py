@@ -62,29 +62,41 @@ class SearchPass(NamedTuple):
 
 
 @inner
+def empty_box(ends: Places) -> None:
+    """The box of no rows."""
+    for axis in range(len(ends)):
+        ends[axis, LOW], ends[axis, N_LOW], ends[axis, SECOND_LOW] = FAR, 0, FAR
+        ends[axis, HIGH], ends[axis, N_HIGH], ends[axis, SECOND_HIGH] = -1, 0, -1
+
+
+@inner
+def take_row(rows: Places, row: int, ends: Places) -> None:
+    """Widen a box so that it holds a row more."""
+    for axis in range(len(ends)):
+        place = rows[row, axis]
+        if place < ends[axis, LOW]:
+            ends[axis, SECOND_LOW], ends[axis, LOW], ends[axis, N_LOW] = ends[axis, LOW], place, 1
+        elif place == ends[axis, LOW]:
+            ends[axis, N_LOW] += 1
+        elif place < ends[axis, SECOND_LOW]:
+            ends[axis, SECOND_LOW] = place
+        if place > ends[axis, HIGH]:
+            ends[axis, SECOND_HIGH], ends[axis, HIGH], ends[axis, N_HIGH] = ends[axis, HIGH], place, 1
+        elif place == ends[axis, HIGH]:
+            ends[axis, N_HIGH] += 1
+        elif place > ends[axis, SECOND_HIGH]:
+            ends[axis, SECOND_HIGH] = place
+
+
+@inner
 def refresh(space: BoxSpace, classes: MovableClasses, number: int) -> None:
     """Find the box of a class anew, and its loss."""
     rows, following, ends = space.rows, classes.rows, classes.ends[number]
     n_axes = len(ends)
-    for axis in range(n_axes):
-        ends[axis, LOW], ends[axis, N_LOW], ends[axis, SECOND_LOW] = FAR, 0, FAR
-        ends[axis, HIGH], ends[axis, N_HIGH], ends[axis, SECOND_HIGH] = -1, 0, -1
+    empty_box(ends)
     row = classes.table[number, HEAD]
     while row >= 0:
-        for axis in range(n_axes):
-            place = rows[row, axis]
-            if place < ends[axis, LOW]:
-                ends[axis, SECOND_LOW], ends[axis, LOW], ends[axis, N_LOW] = ends[axis, LOW], place, 1
-            elif place == ends[axis, LOW]:
-                ends[axis, N_LOW] += 1
-            elif place < ends[axis, SECOND_LOW]:
-                ends[axis, SECOND_LOW] = place
-            if place > ends[axis, HIGH]:
-                ends[axis, SECOND_HIGH], ends[axis, HIGH], ends[axis, N_HIGH] = ends[axis, HIGH], place, 1
-            elif place == ends[axis, HIGH]:
-                ends[axis, N_HIGH] += 1
-            elif place > ends[axis, SECOND_HIGH]:
-                ends[axis, SECOND_HIGH] = place
+        take_row(rows, row, ends)
         row = following[row, NEXT]
     total = 0.0
     for axis in range(n_axes):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Labels = NDArray[np.int64]
 BUDGET = 20_000_000  # row visits of a split between two looks at the clock, about 0.1 s
 ROWS_AT_A_TIME = 4000  # of a search between two looks at the clock
-MOST_ON_PLOT = 400  # rows whose classes are built anew at a time
+FEWEST_ON_PLOT, MOST_ON_PLOT = 60, 400  # rows whose classes are built anew at a time
 FEWEST_TRIALS = 200  # to build classes anew, at full effort: a small table should not want for a moment's work
 
 
@@ -51,6 +51,8 @@ class Effort:
         How much is built anew: 1 is about ten plots a class.
     enough
         A round that saves a smaller share than this is the last.
+    annealed_after
+        So many rounds come first where steps are taken then that cost more, before the others; 0: none are.
     """
 
     slacks: int
@@ -61,6 +63,7 @@ class Effort:
     swaps: bool
     rebuilds: float
     enough: float
+    annealed_after: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +145,8 @@ class Piece:
     def improve(self, labels: Labels, effort: Effort, seed: int, control: Control) -> Labels:
         """Move and swap rows, and build classes anew, where that saves."""
         from tclose.algorithms.tight import moving_loops as moving
-        from tclose.algorithms.tight import regrowing_loops as regrowing
 
-        n, n_classes, classes = len(self.table), int(labels.max()) + 1, self.movable(labels)
+        n, classes = len(self.table), self.movable(labels)
         most = len(classes.loss)
         paths, tools = self.paths(effort.paths, seed), self.tools()
         marks, members = np.full(most, -1, np.int64), np.empty(n, np.int64)
@@ -168,19 +170,46 @@ class Piece:
 
         search(effort.passes)
         if effort.rebuilds and not self.ends(control):
-            size = int(np.clip(8 * n // n_classes, 60, MOST_ON_PLOT))
-            n_trials = int(effort.rebuilds * max(n * 80 / size, FEWEST_TRIALS)) + 1
-            plot, cuts = self._plot(size), self._cuts(size)
-            free = np.concatenate([[most - n_classes], np.arange(n_classes, most), np.zeros(n_classes, np.int64)])
-            trials = regrowing.Trials(tried=np.ones((2, 2)), random=np.array([seed], np.uint64), free=free)
-            piece = max(16_000 // size, 10) if pace_of(self.requirement) == 1 else 2
-            for done in range(0, n_trials, piece):
-                count = min(piece, n_trials - done)
-                regrowing.rebuild(self.task, classes, paths, plot, count, trials, cuts, tools)
-                if self.ends(control):
-                    break
+            n_classes = int(labels.max()) + 1
+            n_trials = int(effort.rebuilds * max(n * 80 / self.plot_size(n_classes), FEWEST_TRIALS)) + 1
+            self._rebuild(classes, n_classes, paths, n_trials, 0.0, seed, control)
             search(effort.passes)
         return Partition.of(classes.rows[:, moving.CLASS]).labels
+
+    def rebuilt(self, labels: Labels, n_trials: int, heat: float, n_paths: int, seed: int, control: Control) -> Labels:
+        """Build classes anew, so many times, where that saves or, while it is hot, costs little."""
+        from tclose.algorithms.tight import moving_loops as moving
+
+        classes = self.movable(labels)
+        self._rebuild(classes, int(labels.max()) + 1, self.paths(n_paths, seed), n_trials, heat, seed, control)
+        return Partition.of(classes.rows[:, moving.CLASS]).labels
+
+    def plot_size(self, n_classes: int) -> int:
+        """How many rows are built anew at a time, where there are so many classes: about eight of them."""
+        return int(np.clip(8 * len(self.table) // n_classes, FEWEST_ON_PLOT, MOST_ON_PLOT))
+
+    def _rebuild(
+        self,
+        classes: moving.MovableClasses,
+        n_classes: int,
+        paths: moving.Paths,
+        n_trials: int,
+        heat: float,
+        seed: int,
+        control: Control,
+    ) -> None:
+        from tclose.algorithms.tight import regrowing_loops as regrowing
+
+        most, size = len(classes.loss), self.plot_size(n_classes)
+        plot, cuts, tools = self._plot(size), self._cuts(size), self.tools()
+        free = np.concatenate([[most - n_classes], np.arange(n_classes, most), np.zeros(n_classes, np.int64)])
+        trials = regrowing.Trials(tried=np.ones((2, 2)), heat=heat, random=np.array([seed], np.uint64), free=free)
+        piece = max(16_000 // size, 10) if pace_of(self.requirement) == 1 else 2
+        for done in range(0, n_trials, piece):
+            count = min(piece, n_trials - done)
+            regrowing.rebuild(self.task, classes, paths, plot, count, trials, cuts, tools)
+            if self.ends(control):
+                return
 
     def movable(self, labels: Labels) -> moving.MovableClasses:
         """The classes of these labels, as they can be changed."""

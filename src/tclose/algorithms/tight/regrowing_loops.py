@@ -59,6 +59,7 @@ class Trials(NamedTuple):
     """What is carried on from trial to trial."""
 
     tried: Floats  # of growing and of cutting: what it has saved so far, and in how many trials
+    heat: float  # what costs this more is kept once in e times
     random: Random
     free: Integers  # how many numbers no class has, and then these
 
@@ -285,9 +286,10 @@ def rebuild(
 ) -> float:
     """Try to build classes around random rows anew, by growing or by cutting; returns what that saved.
 
-    The way that saved more a trial so far is taken more often, at most nine times of ten.
+    What costs less is kept; while it is hot, what costs up to -heat log u more too, u between 0 and 1. The way that
+    saved more a trial so far is taken more often, at most nine times of ten.
     """
-    tried, random, free = trials
+    tried, heat, random, free = trials
     table, rows, members = classes.table, classes.rows, plot.members
     chosen = np.empty(len(members) + 8, np.int64)
     room, state = np.empty(len(members), np.int64), np.zeros(2, np.int64)
@@ -311,15 +313,18 @@ def rebuild(
             continue
         growing, cutting = tried[0, 0] / tried[0, 1], tried[1, 0] / tried[1, 1]
         way = 1 if draw(random, 1000) < 1000 * min(max(cutting / (growing + cutting), 0.1), 0.9) else 0
+        most = cost - 1e-9
+        if heat > 0.0:
+            most -= heat * math.log(1.0 - draw(random, 2**50) * 2.0**-50)
         if way == 0:
-            n_parts, new = regrow(task, plot, n, cost - 1e-9, random, tools)
+            n_parts, new = regrow(task, plot, n, most, random, tools)
         else:
             n_parts, new = cut_up(task, plot, n, state, cuts, tools)
         tried[way, 1] += 1.0
-        if n_parts == 0 or new >= cost - 1e-9 or n_parts - n_chosen > free[0]:
+        if n_parts == 0 or new >= most or n_parts - n_chosen > free[0]:
             continue
         if all_hold(task, plot, n, n_parts, room, tools.scratch):
             replace(task.space, classes, plot, n, n_parts, chosen, n_chosen, free)
-            tried[way, 0] += cost - new
+            tried[way, 0] += max(cost - new, 0.0)
             saved += cost - new
     return saved

@@ -18,6 +18,7 @@ from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.curve import order_along
 from tclose.algorithms.shared.demand import Softened, decidable, soften
 from tclose.algorithms.shared.in_blocks import in_blocks
+from tclose.algorithms.tight.annealing import BEFORE_ANNEALING, anneal_table
 from tclose.algorithms.tight.answering import AnswerSearch, draw_workload, weighted
 from tclose.algorithms.tight.pieces import Effort, Piece
 from tclose.algorithms.tight.predicting import labelled, rows_mixed
@@ -32,7 +33,9 @@ Result = TypeVar("Result")
 EFFORTS = {
     "fast": Effort(slacks=1, mends=3, rounds=1, paths=2, passes=1, swaps=True, rebuilds=0.1, enough=1.0),
     "balanced": Effort(slacks=3, mends=6, rounds=3, paths=5, passes=6, swaps=True, rebuilds=0.5, enough=0.002),
-    "best": Effort(slacks=6, mends=8, rounds=200, paths=6, passes=8, swaps=True, rebuilds=1.0, enough=0.0002),
+    "best": Effort(
+        slacks=6, mends=8, rounds=200, paths=6, passes=8, swaps=True, rebuilds=1.0, enough=0.0002, annealed_after=3
+    ),
 }
 SLACKS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
 SAMPLE = 6000  # rows on which slacks are tried
@@ -102,7 +105,22 @@ class Tight:
         start: Partition | None = None,
     ) -> Partition:
         """The best partition found; if `start` is better than that, what a search from there finds."""
-        return in_blocks(self._search, table, requirement, rng=rng, control=control, start=start)
+        return in_blocks(self._search, table, requirement, rng=rng, control=control, start=start, shares_time=True)
+
+    def improve(
+        self,
+        table: EncodedTable,
+        requirement: Requirement,
+        start: Partition,
+        *,
+        rng: np.random.Generator,
+        control: Control,
+    ) -> Partition:
+        """What the search finds from a partition that meets the requirement, and from that alone; by loss."""
+        run = _TightRun(table, decidable(requirement), EFFORTS[self.effort], control)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            labels, _ = run.search(start.labels, rng, pool, np.inf, (0.0, 1.0), run.effort.rounds)
+        return Partition(labels, facts={"stopped_early": True} if control.stop else {})
 
     def _search(
         self,
@@ -152,11 +170,13 @@ class _TightRun:
     def lose_least(self, rng: np.random.Generator, pool: ThreadPoolExecutor, start: Partition | None) -> Labels:
         """The partition of least loss that is found, from nothing or from `start`."""
         before = np.inf if start is None else self.table.loss(start.labels)
-        half = 1.0 if start is None else 0.5
-        labels, least = self.search(self.split(rng, pool), rng, pool, before, (0.0, half))
+        rounds, anneals = self.effort.annealed_after or self.effort.rounds, self.effort.annealed_after > 0
+        whole = BEFORE_ANNEALING if anneals else 1.0
+        half = whole if start is None else whole / 2
+        labels, least = self.search(self.split(rng, pool), rng, pool, before, (0.0, half), rounds)
         if start is not None and before <= least:
-            labels, _ = self.search(start.labels, rng, pool, before, (half, 1.0))
-        return labels
+            labels, least = self.search(start.labels, rng, pool, before, (half, whole), rounds)
+        return anneal_table(self, labels, least, rng, pool) if anneals else labels
 
     def answer_best(self, rng: np.random.Generator, pool: ThreadPoolExecutor, start: Partition | None) -> Labels:
         """The partition whose answers to the workload are least off, of those found by loss and from there on.
@@ -187,10 +207,10 @@ class _TightRun:
 
     def _answer(self, answers: AnswerSearch, labels: Labels, rng: np.random.Generator, round_: int) -> Labels:
         """Search one piece after the other: each knows what the answers of all have come to."""
-        excess, found, n = answers.excess(labels), [], len(self.table)
+        excess, found = answers.excess(labels), []
         groups = self._grouped(labels, rng, round_)
         for rows in groups:
-            piece = Piece.of(self.table.take(rows), self.requirement, self.softened, n, self.halt)
+            piece = self.piece(rows)
             own = np.unique(labels[rows], return_inverse=True)[1]
             n_trials = self.effort.paths * TRIALS * len(rows)
             found.append(answers.improve(piece, own, rows, excess, n_trials, int(rng.integers(2**62)), self.control))
@@ -236,12 +256,11 @@ class _TightRun:
 
             def split(job: tuple[float, NDArray[np.int64]], size: int = size) -> Labels:
                 slack, rows = job
-                piece = Piece.of(self.table.take(rows), self.requirement, softened, n, self.halt)
-                return piece.split(slack, self.effort.mends, size + 1, self.control)
+                return self.piece(rows).split(slack, self.effort.mends, size + 1, self.control)
 
             groups = [list(_members(labels)) for labels in tried]
             jobs = [(slack, rows) for slack, pieces in zip(slacks, groups, strict=True) for rows in pieces]
-            found = iter(self._mapped(pool, split, jobs))
+            found = iter(self.mapped(pool, split, jobs))
             tried = [
                 _joined(labels, pieces, [next(found) for _ in pieces])
                 for labels, pieces in zip(tried, groups, strict=True)
@@ -260,7 +279,7 @@ class _TightRun:
         def loss(slack: float) -> float:
             return sample.table.loss(sample.split(slack, self.effort.mends, 0, sampling))
 
-        losses = self._mapped(pool, loss, SLACKS, sampling)
+        losses = self.mapped(pool, loss, SLACKS, sampling)
         if sampling.stop:
             self.in_time, self.halt[0] = False, False
             return [SLACKS[int(np.argmin(losses))]]
@@ -268,7 +287,7 @@ class _TightRun:
 
     def search(
         self, labels: Labels, rng: np.random.Generator, pool: ThreadPoolExecutor, known: float,
-        share: tuple[float, float],
+        share: tuple[float, float], rounds: int,
     ) -> tuple[Labels, float]:  # fmt: skip
         """Improve classes round by round; returns the best, and its loss.
 
@@ -276,7 +295,7 @@ class _TightRun:
         """
         least = self.table.loss(labels)
         self.control.report(loss=min(least, known), done=share[0])
-        for number in range(self.effort.rounds):
+        for number in range(rounds):
             if self.control.stop:
                 break
             found = self.improve(labels, rng, pool, number)
@@ -284,7 +303,7 @@ class _TightRun:
             saved = least - loss
             if saved > 0:
                 labels, least = found, loss
-            done = share[0] + (share[1] - share[0]) * (number + 1) / self.effort.rounds
+            done = share[0] + (share[1] - share[0]) * (number + 1) / rounds
             self.control.report(loss=min(least, known), done=done)
             if saved <= self.effort.enough * least:
                 break
@@ -292,19 +311,35 @@ class _TightRun:
 
     def improve(self, labels: Labels, rng: np.random.Generator, pool: ThreadPoolExecutor, round_: int) -> Labels:
         """Cut the table into pieces of whole classes, and search each."""
-        softened, n = self.softened, len(self.table)
+
+        def better(rows: NDArray[np.int64], own: Labels, seed: int) -> Labels:
+            return self.piece(rows).improve(own, self.effort, seed, self.control)
+
+        return self.on_pieces(labels, rng, pool, round_, better)
+
+    def on_pieces(
+        self,
+        labels: Labels,
+        rng: np.random.Generator,
+        pool: ThreadPoolExecutor,
+        round_: int,
+        work: Callable[[NDArray[np.int64], Labels, int], Labels],
+    ) -> Labels:
+        """Cut the table into pieces of whole classes, and work on each: its rows, their classes and a seed."""
         groups = self._grouped(labels, rng, round_)
         seeds = rng.integers(2**62, size=len(groups))
 
-        def better(job: tuple[NDArray[np.int64], int]) -> Labels:
+        def worked(job: tuple[NDArray[np.int64], int]) -> Labels:
             rows, seed = job
-            piece = Piece.of(self.table.take(rows), self.requirement, softened, n, self.halt)
-            own = np.unique(labels[rows], return_inverse=True)[1]
-            return piece.improve(own, self.effort, int(seed), self.control)
+            return work(rows, np.unique(labels[rows], return_inverse=True)[1], int(seed))
 
-        return _joined(labels, groups, self._mapped(pool, better, zip(groups, seeds, strict=True)))
+        return _joined(labels, groups, self.mapped(pool, worked, zip(groups, seeds, strict=True)))
 
-    def _mapped(
+    def piece(self, rows: NDArray[np.int64]) -> Piece:
+        """Some rows as kernels take them."""
+        return Piece.of(self.table.take(rows), self.requirement, self.softened, len(self.table), self.halt)
+
+    def mapped(
         self, pool: ThreadPoolExecutor, work: Callable[[Job], Result], jobs: Iterable[Job], watch: Control | None = None
     ) -> list[Result]:
         """The results in the order of the jobs, whichever thread finished first.
