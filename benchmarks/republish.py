@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +14,17 @@ from rich.console import Console
 
 import tclose
 from benchmarks.results import show, verdict
-from tclose.algorithms import find
+from tclose.algorithms import find, run_method
+from tclose.algorithms.control import Control
+from tclose.algorithms.requirement import Requirement
 from tclose.history.history_check import check_history
 from tclose.history.history_state import HistoryState
 from tclose.history.intersection_attack import Intersected, attack_history, intersect
 from tclose.history.republication import follow
 from tclose.schema.changes import with_t
 from tclose.schema.schema import Schema
+from tclose.table.encode import encode_rows
+from tclose.table.row_selection import select_rows
 from tclose.table.source import Source
 
 FIRST, RELEASES, SEED = 10_000, 10, 1
@@ -37,14 +42,15 @@ class Setting(NamedTuple):
         return f"t = {self.t}" + (f", least batch {self.least_batch:g}" if self.least_batch else "")
 
 
-SETTINGS = (Setting("0.2", 0.0), Setting("0.2", 0.5), Setting("0.1", 0.0), Setting("0.05", 0.0))
+SETTINGS = tuple(Setting(t, least) for t, least in (("0.2", 0), ("0.2", 0.5), ("0.1", 0), ("0.1", 0.5), ("0.05", 0)))
 
 
 def run(console: Console) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tclose.HighLossWarning)
         anew = {t: _anew(t) for t in dict.fromkeys(setting.t for setting in SETTINGS)}
-        figures = {str(setting): _measure(setting, *anew[setting.t]) for setting in SETTINGS}
+        alone = _by_k_alone()
+        figures = {str(setting): _measure(setting, *anew[setting.t], alone) for setting in SETTINGS}
     for name, found in figures.items():
         rows = [
             [str(place), *(f"{each[name]:,}" for name in ("rows", "released")), *_digits(each)]
@@ -58,6 +64,7 @@ def run(console: Console) -> dict[str, Any]:
         columns = ["releases", "persons alone", "among fewer than k", "value certain", "largest known share"]
         show(console, f"{RELEASES} releases intersected and subtracted", columns, attacks)
         frozen = f"with the first {FIRST:,} persons alone {found['mean_frozen']:.3f}"
+        frozen += f"; if each batch had k and nothing else were asked {found['mean_k_alone']:.3f}"
         met = found["mean_ratio"] <= MOST
         verdict(console, met, f"mean ratio {found['mean_ratio']:.3f}, asked at most {MOST}; {frozen}")
     return {"method": METHOD, "first": FIRST, "settings": figures}
@@ -87,7 +94,24 @@ def _anew(t: str) -> tuple[list[float], NDArray[np.int64]]:
     return losses, labels
 
 
-def _measure(setting: Setting, losses: list[float], labels: NDArray[np.int64]) -> dict[str, Any]:
+def _by_k_alone() -> list[float]:
+    """The loss of each table if its batches are classes of k among themselves, and nothing else is asked.
+
+    Whoever releases every batch at once has classes that are no narrower: an atom has k persons of one batch.
+    """
+    frame, schema = _table("1")
+    source = Source.of(frame)
+    table = encode_rows(source, *select_rows(source, schema), schema)
+    requirement, ends, lost = Requirement.of(schema, table), [0, *_sizes()], [0.0]
+    for place, (first, last) in enumerate(pairwise(ends)):
+        rows, control = table.take(np.arange(first, last)), Control()
+        control.begin(None, lambda loss, done: None)
+        found = run_method(find(METHOD), rows, requirement, rng=np.random.default_rng(place), control=control)
+        lost.append(lost[-1] + len(rows) * rows.loss(found.labels))
+    return [each / size for each, size in zip(lost[1:], _sizes(), strict=True)]
+
+
+def _measure(setting: Setting, losses: list[float], labels: NDArray[np.int64], alone: list[float]) -> dict[str, Any]:
     frame, schema = _table(setting.t)
     state, releases = HistoryState.empty(), []
     for place, (size, anew) in enumerate(zip(_sizes(), losses, strict=True)):
@@ -101,6 +125,7 @@ def _measure(setting: Setting, losses: list[float], labels: NDArray[np.int64]) -
         "releases": releases,
         "mean_ratio": float(np.mean(ratios)),
         "largest_ratio": max(ratios),
+        "mean_k_alone": float(np.mean([k / each for k, each in zip(alone, losses, strict=True)])),
         "mean_frozen": float(np.mean([losses[0] / each for each in losses])),
         "attack_anew": _attacked(frame, schema, labels).as_dict(),
         "attack_history": attack_history(state, schema.k).as_dict(),

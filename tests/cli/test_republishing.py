@@ -40,8 +40,27 @@ def test_a_table_is_released_again_and_again(begun: Command) -> None:
     put(90)
     assert begun(*NEXT, "-o", "release-2.csv", "--record", "record.json")[0] == 0
     told = json.loads(Path("record.json").read_text())["history"]
+    code, said = begun(*NEXT, "-o", "release-3.csv", "--record", "record.json")
+    assert (code, "released before" in said) == (0, False)  # the history knows it
     assert (told["number"], told["added"], told["new_waiting"]) == (2, 30, 0)
     assert begun("history", "history", "--original", "people.csv")[0] == 0
+
+
+@pytest.mark.slow
+def test_reports_say_what_came_and_waits_and_only_the_private_one_counts(begun: Command) -> None:
+    people(90)[1:].write_csv("people.csv")
+    pages = ("--report", "public.html", "--private-report", "private.html")
+    assert begun(*NEXT, "-o", "release-2.csv", *pages)[0] == 0
+    public, private = (Path(name).read_text() for name in ("public.html", "private.html"))
+    assert Path("private.html").stat().st_mode & 0o077 == 0
+    assert "Release 2 of its history: 30 added." in private
+    assert "1 deleted persons stay with their row." in private
+    assert "By its certificate this is release 2 of a table that is released again as it changes." in public
+    for counted in ("30 added", "deleted persons"):
+        assert counted not in public
+    code, said = begun(*NEXT, "-o", "release-3.csv", "--report", "public.txt")
+    assert (code, "a page is .html or .pdf" in said) == (2, True)
+    assert not Path("release-3.csv").exists()
 
 
 @pytest.mark.slow
@@ -71,6 +90,12 @@ def test_what_history_prints(
     told = json.loads(shown[shown.index("{") :])
     assert told["check"]["holds"]
     assert told["releases"][0]["counts"]["added"] == 60
+    assert told["releases"][0]["file_is_as_written"]
+    Path("release-1.csv").write_text("")
+    monkeypatch.setattr(sys, "argv", ["tclose", "history", "history"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "'release-1.csv' is not as it was written" in capsys.readouterr().out
 
 
 @pytest.mark.slow

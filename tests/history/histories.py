@@ -133,10 +133,12 @@ class Ran:
 
 
 def run_history(asked: Asked, tables: Sequence[Table], deletions: Any = "hold") -> Ran:
-    """Republish each table; one that cannot be released at all is passed by."""
+    """Republish each table; one that cannot be released, or has nobody of the history, is passed by."""
     state, counts, released = HistoryState.empty(), [], []
     persons: list[int] = []
     for place, table in enumerate(tables):
+        if persons and not set(persons) & set(table):
+            continue  # it is refused: nobody is recognized
         source = Source.of(frame_of(table, asked))
         try:
             release, after = follow(

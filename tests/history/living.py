@@ -66,7 +66,8 @@ def moved_to(release: Release, folder: Path) -> Release:
     """A release that was not written yet, for a copy of its folder."""
     history = release._history
     assert isinstance(history, _Continuation)
-    return replace(release, _history=_Continuation(replace(history.folder, path=folder / HISTORY), history.after))
+    elsewhere = replace(history.folder, path=folder / HISTORY)
+    return replace(release, _history=_Continuation(elsewhere, history.after, history.whole))
 
 
 def copied(folder: Path, to: Path) -> Path:

@@ -44,15 +44,17 @@ def test_a_true_history_holds(history: HistoryFolder) -> None:
     assert found.smallest >= 3
     assert set(found.t) == {"ill", "pay"}
     assert 0 < found.t["ill"] <= Fraction(2, 5)
-    assert found.waiting == dict.fromkeys(("new_waiting", "returned_waiting", "changes_held", "deletions_held"), 0)
+    assert found.waiting == dict.fromkeys(
+        ("new_waiting", "returned_waiting", "changes_held", "moves_held", "deletions_held"), 0
+    )
     later = check_history(history.state, {2: OriginalTable(Source.of(people(95)[1:]), history.key)})
     assert later.waiting["new_waiting"] == 5
     assert later.waiting["deletions_held"] == 1
 
 
 def test_a_state_is_the_same_after_it_was_written(history: HistoryFolder) -> None:
-    again = unpack_state(pack_state(history.state))
-    assert pack_state(again) == pack_state(history.state)
+    packed = pack_state(history.state, history.key)
+    assert pack_state(unpack_state(packed, history.key), history.key) == packed
 
 
 def test_a_person_in_another_class_is_noticed(history: HistoryFolder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
@@ -15,6 +16,7 @@ import pytest
 import tclose
 from tclose.history.history_check import check_history
 from tclose.history.history_folder import HistoryFolder
+from tclose.history.last_generation import Generation
 from tclose.release.certificate import certificate_path
 from tests.history.living import HISTORY, RELEASE, Killed, copied, ended_at, moved_to, people, publish, schema
 
@@ -50,6 +52,7 @@ def agree(folder: Path, name: str, before: bytes | None) -> int:
         assert hashlib.sha256(told).hexdigest() == history.state.releases[-1].certificate_sha256
         assert json.loads(told)["sha256"] == hashlib.sha256(content).hexdigest()
     assert check_history(history.state).holds
+    assert Generation.read(folder / HISTORY) == Generation.of(history.state)
     assert [each.name for each in (folder / HISTORY).glob("state-*")] == [f"state-{number:06}"]
     return number
 
@@ -80,6 +83,30 @@ def test_killed_at_any_point_state_and_release_agree(
     later = tclose.republish(people(90), schema(), history=folder / HISTORY, method="mondrian", seed=1)
     later.write(folder / "later.csv")
     assert [each.name for each in folder.iterdir() if each.name.startswith(".")] == []
+
+
+@pytest.mark.slow
+def test_killed_in_the_first_release_a_history_has_it_or_has_none(tmp_path: Path) -> None:
+    def begin(folder: Path) -> tclose.Release:
+        folder.mkdir(exist_ok=True)
+        return tclose.republish(people(60), schema(), history=folder / HISTORY, first=True, method="mondrian", seed=1)
+
+    with ended_at(None) as done:
+        begin(tmp_path / "all").write(tmp_path / "all" / RELEASE)
+    for place in range(0, len(done), 4):
+        folder = tmp_path / str(place)
+        with pytest.raises(Killed), ended_at(place):
+            begin(folder).write(folder / RELEASE)
+        was_seen = (folder / RELEASE).exists()
+        with contextlib.suppress(tclose.TableError):  # it was not even made
+            number = 0
+            number = HistoryFolder.open(folder / HISTORY).state.number
+        assert number == 1 or not was_seen
+        if number:
+            assert Generation.read(folder / HISTORY) is not None
+            assert (folder / RELEASE).exists()
+        else:
+            begin(folder).write(folder / RELEASE)
 
 
 @pytest.mark.slow
@@ -127,13 +154,18 @@ def test_certificates_are_a_chain(begun: Path, tmp_path: Path) -> None:
     folder = copied(begun, tmp_path / "chain")
     publish(folder, people(80), "second.csv")
     first, second = (certificate_path(folder / name) for name in (RELEASE, "second.csv"))
-    assert json.loads(first.read_text())["history"] == {"number": 1, "before": None}
-    link = {"number": 2, "before": hashlib.sha256(first.read_bytes()).hexdigest()}
+    assert json.loads(first.read_text())["history"] == {"number": 1, "before": None, "first": None}
+    digest = hashlib.sha256(first.read_bytes()).hexdigest()
+    link = {"number": 2, "before": digest, "first": digest}
     assert json.loads(second.read_text())["history"] == link
     verdict = tclose.verify(folder / "second.csv", schema())
     assert verdict.holds
     assert "history" in verdict.unchecked
-    for wrong in ({"number": 2, "before": None}, {"number": 1, "before": link["before"]}, {"number": 0}, 7, {}):
+    wrong_links: tuple[object, ...] = (
+        {**link, "before": None}, {**link, "number": 1}, {**link, "number": 3}, {**link, "first": "0" * 64},
+        {"number": 2, "before": digest}, {"number": 0}, 7, {},
+    )  # fmt: skip
+    for wrong in wrong_links:
         certificate = json.loads(second.read_text()) | {"history": wrong}
         assert "history differ" in tclose.verify(folder / "second.csv", schema(), certificate=certificate).problems[-1]
 
@@ -163,7 +195,6 @@ def test_a_state_that_went_on_meanwhile_is_noticed(begun: Path, following: tclos
     folder = copied(begun, tmp_path / "twice")
     late = moved_to(following, folder)
     publish(folder, people(80), "second.csv")
-    (folder / "second.csv.certificate.json").unlink()
     with pytest.raises(tclose.BusyError, match="continued the history"):
         late.write(folder / "late.csv")
     assert not (folder / "late.csv").exists()
@@ -171,7 +202,7 @@ def test_a_state_that_went_on_meanwhile_is_noticed(begun: Path, following: tclos
 
 @pytest.mark.parametrize(
     ("file", "content", "named"),
-    [("state-000001", b"tclose history 1\nnonsense", "damaged"), ("state-000001", b"else", "another version"),
+    [("state-000001", b"tclose history 2\nnonsense", "damaged"), ("state-000001", b"else", "another version"),
      ("key", b"short", "has no key")],
 )  # fmt: skip
 def test_a_damaged_history_is_refused(begun: Path, tmp_path: Path, file: str, content: bytes, named: str) -> None:
@@ -234,3 +265,17 @@ def test_anonymize_warns_of_a_history_that_knows_persons(begun: Path) -> None:
         tclose.anonymize(people(10), schema(), earlier=begun / HISTORY, method="mondrian", allow_single_class=True)
     strangers = people(10).with_columns(who=pl.col("who") + "x")
     tclose.anonymize(strangers, schema(), earlier=begun / HISTORY, method="mondrian", allow_single_class=True)
+
+
+@pytest.mark.slow
+def test_a_release_is_measured_by_the_rows_it_was_made_of(begun: Path, tmp_path: Path) -> None:
+    """Three persons are held and new ones are there: k, loss and risks are those of the file, not of the table."""
+    folder = copied(begun, tmp_path / "measured")
+    release = publish(folder, people(90)[3:], "second.csv")
+    assert release.record.notes["history"]["deletions_held"] == 3
+    found = tclose.utility(people(90)[3:], release)
+    assert (found.rows, found.classes) == (90, release.measured.classes)
+    assert found.loss == pytest.approx(release.loss)
+    after = tclose.attack(people(90)[3:], release).after
+    assert after is not None
+    assert after.reidentification.prosecutor.largest == 1 / release.measured.k

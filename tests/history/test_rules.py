@@ -261,6 +261,12 @@ def test_a_stricter_schema_is_fine_and_a_looser_one_is_refused() -> None:
     ):
         with pytest.raises(SchemaError, match=named):
             check_follows(strict, looser)
+    keys = {"k": 2, "unit": "who", "quasi": {"age": {"kind": "numeric"}}}
+    two = keys | {"sensitive": {name: {"distance": "equal", "t": 0.5} for name in ("ill", "pay")}}
+    bound = Schema.from_dict(two | {"joint": {"both": {"columns": ["ill", "pay"], "t": 0.6}}})
+    check_follows(Schema.from_dict(two), bound)
+    with pytest.raises(SchemaError, match="The joint 'both' is not what it was"):
+        check_follows(bound, Schema.from_dict(two))
     other = Schema.from_dict(strict.as_dict() | {"sensitive": {"ill": {"distance": "ordered", "t": 0.1}}})
     with pytest.raises(SchemaError, match="'distance' is not what it was"):
         check_follows(strict, other)

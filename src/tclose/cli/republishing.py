@@ -10,10 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tclose.cli.options import (
+    AllowSingleClass,
+    AskedK,
+    AskedT,
     Data,
+    EscapeFormulas,
     Json,
+    MethodOptions,
+    PrivateReport,
+    PublicReport,
+    RecordFile,
     SchemaOption,
+    Seed,
     ShowValues,
+    TimeLimit,
+    check_kind,
     find_method,
     override,
     progress,
@@ -32,7 +43,7 @@ if TYPE_CHECKING:
 REPUBLISH = (
     "[bold]Examples:[/bold]\n\n"
     "tclose anonymize patients.csv -s schema.toml --history history -o release-1.csv\n\n"
-    "tclose republish patients.csv -s schema.toml --history history -o release-2.csv"
+    "tclose republish patients.csv -s schema.toml --history history -o release-2.csv --report report-2.html"
 )
 HISTORY = "[bold]Example:[/bold] tclose history history --original patients.csv"
 HistoryOption = Annotated[
@@ -59,22 +70,16 @@ def republish(
         ),
     ] = 0.0,
     method: Annotated[str | None, typer.Option(help="For classes of new persons. See `tclose methods`.")] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(help="Of the method, as name=value; may be repeated.", show_default=False)
-    ] = None,
-    k: Annotated[int | None, typer.Option(help="Instead of the schema's k.")] = None,
-    t: Annotated[
-        list[str] | None, typer.Option(help="column=0.2 or joint=0.2, instead of the schema's t; may be repeated.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="For the method; random if not given.")] = None,
-    time: Annotated[float | None, typer.Option(min=0, help="Seconds after which to take the best so far.")] = None,
-    record: Annotated[
-        Path | None, typer.Option(help="Where to write seed, digest, timings and more (not for release).")
-    ] = None,
-    escape_formulas: Annotated[
-        bool, typer.Option("--escape-formulas", help="In CSV, keep a spreadsheet from taking text for formulas.")
-    ] = False,
-    allow_single_class: Annotated[bool, typer.Option("--allow-single-class", help="Accept one class.")] = False,
+    option: MethodOptions = None,
+    k: AskedK = None,
+    t: AskedT = None,
+    seed: Seed = None,
+    time: TimeLimit = None,
+    record: RecordFile = None,
+    report: PublicReport = None,
+    private_report: PrivateReport = None,
+    escape_formulas: EscapeFormulas = False,
+    allow_single_class: AllowSingleClass = False,
     show_values: ShowValues = False,
     json: Json = False,
 ) -> None:
@@ -83,7 +88,7 @@ def republish(
     The table is the new whole one: who was added, changed, deleted and returned is found by its unit.
     """
     from tclose.cli.release_targets import ReleaseTarget
-    from tclose.cli.write_reports import released_as_dict
+    from tclose.cli.write_reports import released_as_dict, write_reports
     from tclose.history.history_folder import HistoryFolder
     from tclose.history.republication import republish
     from tclose.release.atomic import locked
@@ -93,7 +98,10 @@ def republish(
     check_history_target(target.path, escape_formulas and not target.location.file_format.has_delimiter)
     if deletions not in ("hold", "withdraw"):
         raise typer.BadParameter("--deletions is hold or withdraw.")
-    targets = target.check([*data.files, schema], record)
+    for page in (report, private_report):
+        if page is not None:
+            check_kind(page)
+    targets = target.check([*data.files, schema], record, report, private_report)
     settled = override(load_schema(schema), k, t or [])
     HistoryFolder.open(history)  # before temporary files of the target are removed: some may be left to be named
     with locked(targets) as locks, progress() as tell, stopped_by_interrupt() as control:
@@ -104,7 +112,11 @@ def republish(
         )  # fmt: skip
         tell("write", None, None)
         written = target.write(release, locks, keep_order=False, record=record, escape_formulas=escape_formulas)
-    told = released_as_dict(release, written, target) | {"history": release.record.notes["history"]}
+        if report is not None or private_report is not None:
+            tell("report", None, None)
+            write_reports(data, release, written.certificate, target.location, report, private_report)
+    told = released_as_dict(release, written, target, report=report, private_report=private_report)
+    told["history"] = release.record.notes["history"]
     if json:
         print(jsonlib.dumps(told, indent=2))
         return
@@ -197,7 +209,9 @@ def _as_dict(state: HistoryState, verdict: HistoryVerdict, attacks: list[Interse
     """What `--json` prints."""
     shown = ("number", "method", "loss", "rows", "classes", "counts", "certificate_sha256")
     releases = [
-        {name: getattr(each, name) for name in shown} | {"file": _file(each.outputs)} for each in state.releases
+        {name: getattr(each, name) for name in shown}
+        | {"file": each.outputs[0][1] if each.outputs else "", "file_is_as_written": each.is_as_written}
+        for each in state.releases
     ]
     return {
         "releases": releases,
@@ -205,7 +219,3 @@ def _as_dict(state: HistoryState, verdict: HistoryVerdict, attacks: list[Interse
         "check": verdict.as_dict(),
         "attack": [each.as_dict() for each in attacks],
     }
-
-
-def _file(outputs: list[tuple[str, str, str]]) -> str:
-    return outputs[0][1] if outputs else ""

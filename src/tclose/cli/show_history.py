@@ -9,35 +9,18 @@ from tclose.cli.terminal import console, shown
 from tclose.history.history_check import HistoryVerdict
 from tclose.history.history_state import HistoryState
 from tclose.history.intersection_attack import Intersected
+from tclose.release.history_words import WAITING, counted_sentences
 
-DONE = {
-    "added": "added",
-    "changed": "entered with new values",
-    "moved": "have other quasi-identifiers",
-    "deleted": "left",
-    "returned": "returned",
-    "withdrawn": "were withdrawn with their class, for good",
-}
-WAITING = {
-    "new_waiting": "new persons wait, all of them",
-    "changes_held": "changed persons stay with their old row",
-    "deletions_held": "deleted persons stay with their row",
-    "returned_waiting": "returned persons wait",
-    "barred": "persons of the table are withdrawn, and not released again",
-}
 COLUMNS = ("added", "changed", "deleted", "returned", "withdrawn")
 
 
 def show_counts(counts: dict[str, int]) -> None:
     """What a release did, and what waits."""
     terminal = console()
-    done = [f"{counts[name]:,} {words}" for name, words in DONE.items() if counts.get(name)]
-    terminal.print(
-        f"Release {counts['number']} of its history: {', '.join(done) or 'nobody came or went'}.", highlight=False
-    )
-    for name, words in WAITING.items():
-        if counts.get(name):
-            terminal.print(f"  {counts[name]:,} {words}.", highlight=False)
+    first, *waiting = counted_sentences(counts)
+    terminal.print(first, highlight=False)
+    for sentence in waiting:
+        terminal.print(f"  {sentence}", highlight=False)
 
 
 def show_history(state: HistoryState, verdict: HistoryVerdict, attacks: list[Intersected]) -> None:
@@ -48,7 +31,7 @@ def show_history(state: HistoryState, verdict: HistoryVerdict, attacks: list[Int
         return
     rows = []
     for entry in state.releases:
-        waits = sum(entry.counts[name] for name in WAITING if name != "barred")
+        waits = sum(entry.counts.get(name, 0) for name in WAITING if name != "barred")
         numbers = [f"{entry.counts[name]:,}" for name in COLUMNS]
         file = Path(entry.outputs[0][1]).name if entry.outputs else ""
         rows.append(
@@ -63,6 +46,12 @@ def show_history(state: HistoryState, verdict: HistoryVerdict, attacks: list[Int
             ]
         )
     print_table(terminal, ("release", "file", "rows", "classes", "loss", *COLUMNS, "waiting"), rows, n_words=2)
+    last = state.releases[-1]
+    if last.outputs and Path(last.outputs[0][1]).exists() and not last.is_as_written:
+        terminal.print(
+            f"'{shown(Path(last.outputs[0][1]).name)}' is not as it was written: it was changed or replaced since.",
+            highlight=False,
+        )
     if verdict.holds:
         far = ", ".join(f"{float(t):.4f} in '{shown(name)}'" for name, t in verdict.t.items())
         terminal.print(

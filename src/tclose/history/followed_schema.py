@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
-from typing import Any
 
 from tclose.errors import SchemaError
+from tclose.schema.changes import keys_beyond
 from tclose.schema.columns import Diversity, Sensitive
 from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
@@ -15,6 +14,7 @@ from tclose.schema.schema import Schema
 HANDLED = (
     *("k", "quasi", "sensitive", "joint", "recode", "missing", "missing_values", "identifiers", "unit", "unit_rows"),
     *("unit_pick", "unit_order", "roles", "delimiter", "encoding", "decimal", "thousands", "header"),
+    *("keep", "keep_unchecked"),  # refused before by a sentence of its own; the other says nothing without it
 )
 HANDLED_OF_SENSITIVE = (
     *("column", "distance", "t", "l", "hierarchy", "order", "range", "matrix", "bins", "edges", "format", "rise"),
@@ -57,21 +57,14 @@ def check_supported(schema: Schema) -> None:
             "Kept columns are released as they are, and nothing is known of what they tell over several releases. "
             "Make them quasi-identifiers, or name them in `identifiers`."
         )
-    for key in _unhandled(schema, HANDLED):
+    for key in keys_beyond(schema, HANDLED):
         raise SchemaError(f"'{key}' cannot be kept over several releases. Leave it out, or release the table once.")
     for sensitive in schema.sensitive:
-        for key in _unhandled(sensitive, HANDLED_OF_SENSITIVE):
+        for key in keys_beyond(sensitive, HANDLED_OF_SENSITIVE):
             raise SchemaError(
                 f"[sensitive.{sensitive.column}]: '{key}' cannot be kept over several releases. Leave it out, or "
                 "release the table once."
             )
-
-
-def _unhandled(given: Any, handled: tuple[str, ...]) -> Iterator[str]:
-    """Keys that are set and not understood here; `keep_unchecked` says nothing without `keep`."""
-    for field in fields(given):
-        if field.name not in (*handled, "keep", "keep_unchecked") and getattr(given, field.name) != field.default:
-            yield field.name
 
 
 def check_follows(before: Schema, after: Schema) -> None:
@@ -96,10 +89,10 @@ def _different(before: Schema, after: Schema) -> Iterator[str]:
     for role, named in (("quasi-identifiers", "quasi"), ("sensitive attributes", "sensitive")):
         if _columns(before, named) != _columns(after, named):
             yield f"The {role} are other columns than before. Begin a new history, of which nobody has a release yet."
-    if {each.name: set(each.columns) for each in before.joint} != {
-        each.name: set(each.columns) for each in after.joint
-    }:
-        yield "The joints are others than before. Leave them as they were."
+    joints = {each.name: set(each.columns) for each in after.joint}
+    for joint in before.joint:
+        if joints.get(joint.name) != set(joint.columns):
+            yield f"The joint '{joint.name}' is not what it was. Leave it as it was; others may be added."
 
 
 def _columns(schema: Schema, named: str) -> set[str]:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from tclose.history.history_state import RELEASED, HistoryState
@@ -32,6 +33,7 @@ from tclose.verification.released_classes import Grouping, count_values
 from tclose.verification.sensitive_domains import Placed, place_values
 
 Integers = NDArray[np.int64]
+WITH_POINT = (".", "")  # decimal and thousands signs of numbers that were not text
 NONE: Mapping[int, OriginalTable] = MappingProxyType({})
 
 
@@ -102,6 +104,7 @@ def check_history(state: HistoryState, originals: Mapping[int, OriginalTable] = 
             found, distances = whole.broken(born, labels[members], "atom")
             problems += found
             farthest = {name: max(t, farthest.get(name, t)) for name, t in distances.items()}
+    problems += _broken_by_dividing(state)
     waiting: dict[str, int] = {}
     for number, original in sorted(originals.items()):
         schema = schema_of_text(state.releases[number - 1].schema)
@@ -112,6 +115,30 @@ def check_history(state: HistoryState, originals: Mapping[int, OriginalTable] = 
     sizes = np.bincount(atoms)
     once = tuple(dict.fromkeys(problems))
     return HistoryVerdict(once, len(sizes), int(sizes.min()), farthest, waiting)
+
+
+def _broken_by_dividing(state: HistoryState) -> Iterator[str]:
+    """What atoms break that a release under a stricter schema has divided: they keep what that one asks."""
+    schemas = [schema_of_text(entry.schema) for entry in state.releases]
+    if all(each == schemas[0] for each in schemas):
+        return
+    before = find_atoms(state.class_of[:, :1], state.version_of[:, :1])
+    for number in range(2, state.number + 1):
+        atoms = find_atoms(state.class_of[:, :number], state.version_of[:, :number])
+        known = (state.class_of[:, : number - 1] >= 0).any(axis=1)
+        smaller = (
+            np.bincount(atoms[known], minlength=len(atoms))[atoms]
+            < np.bincount(before[known], minlength=len(before))[before]
+        )
+        before = atoms
+        if all(each == schemas[number - 1] for each in schemas[: number - 1]) or not (known & smaller).any():
+            continue
+        for origin in range(1, number):
+            members = np.flatnonzero(state.class_of[:, origin - 1] >= 0)
+            whole = _Whole.of(state, members, origin, schemas[number - 1])
+            born = state.version_origin[whole.versions] == origin
+            told = whole.broken(born & (known & smaller)[members], atoms[members], "divided atom")[0]
+            yield from (f"Divided by release {number}. {each}" for each in told)
 
 
 def find_atoms(class_of: Integers, version_of: Integers) -> Integers:
@@ -201,16 +228,10 @@ class _Whole:
             found = factorize(state.sensitive[sensitive.column].gather(self.versions))
             names: list[str | None] = [None, *names_of(found.values)]
             counts = list(zip(names, found.counts_with_null.tolist(), strict=True))
-            if self._meant(counts, sensitive) != self._meant(told.get(sensitive.column, []), sensitive):
+            signs = (self.schema.decimal, self.schema.thousands) if found.values.dtype == pl.String else WITH_POINT
+            own = _meant(counts, sensitive, signs)
+            if own != _meant(told.get(sensitive.column, []), sensitive, WITH_POINT):
                 yield f"The values of '{sensitive.column}' in release {self.number} are not those that were released."
-
-    def _meant(self, counts: list[tuple[str | None, int]], sensitive: Sensitive) -> Counter[object]:
-        """How often each value occurs; numbers are the same however they are written."""
-        found: Counter[object] = Counter()
-        for name, count in counts:
-            number = read_number(name, self.schema.decimal, self.schema.thousands) if name is not None else None
-            found[number if sensitive.is_measured and number is not None else name] += count
-        return +found
 
     def broken(self, chosen: NDArray[np.bool_], labels: Integers, what: str) -> tuple[list[str], dict[str, Fraction]]:
         """What groups of chosen rows break of the promise, and how far the farthest is from the release."""
@@ -257,3 +278,12 @@ class _Whole:
         met = {f"l ({kind})": kept for kind, kept in diversity.result().meets.items()}
         met |= {} if rises is None else rises.result().meets
         return [kind for kind, kept in met.items() if not kept]
+
+
+def _meant(counts: list[tuple[str | None, int]], sensitive: Sensitive, signs: tuple[str, str]) -> Counter[object]:
+    """How often each value occurs; numbers, written with these signs, are the same however they are written."""
+    found: Counter[object] = Counter()
+    for name, count in counts:
+        number = read_number(name, *signs) if name is not None else None
+        found[number if sensitive.is_measured and number is not None else name] += count
+    return +found

@@ -6,9 +6,10 @@ history does not know. The order is this.
 1. The files of the release are written and verified under temporary names.
 2. The new state is written under its number, in one step. It names these files with their digests.
 3. The files get their names, the certificate last.
-4. The state before is removed.
+4. The number of the state is written beside the key.
+5. The state before is removed.
 
-Whoever opens a folder with two states finds a process that was ended between 2 and 4, and does what is left to do.
+Whoever opens a folder with two states finds a process that was ended between 2 and 5, and does what is left to do.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from tclose.errors import BusyError, EarlierReleaseWarning, TableError
+from tclose.history.certificate_chain import check_chain, warn_of_lost
 from tclose.history.history_state import HistoryState, pack_state, unpack_state
+from tclose.history.last_generation import GENERATION, Generation, check_generation
 from tclose.release.atomic import (
     PRIVATE,
     UNFINISHED,
@@ -42,8 +44,7 @@ from tclose.table.source import file_digest
 
 FOLDER_MODE = 0o700
 STATE = re.compile(r"state-(\d{6})")
-CERTIFICATES = "*.certificate.json"
-LARGEST_CERTIFICATE = 1 << 24  # bytes
+FILES = (KEY, KNOWN, GENERATION)  # that a folder without a state may have
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class HistoryFolder:
         Raises
         ------
         TableError
-            The folder holds something else, or a history that has a release already.
+            The folder holds something else, or a history that has a release already, or one that lost its state.
         """
         path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         if any(STATE.fullmatch(each.name) for each in path.iterdir()):
@@ -85,13 +86,14 @@ class HistoryFolder:
                     "republish`, or name a new folder for another table."
                 )
             return found
-        if any(each.name not in (KEY, KNOWN) and not each.name.startswith(".") for each in path.iterdir()):
+        if any(each.name not in FILES and not each.name.startswith(".") for each in path.iterdir()):
             raise TableError(f"The folder '{path.name}' is not empty and is no history. Name a new one.")
+        _check_not_lost(path)
         path.chmod(FOLDER_MODE)
         with TargetLocks([path]):
-            make_key(path)
+            key = read_key(path) if os.path.lexists(path / KEY) else make_key(path)
             write_known(path, ())
-            write_whole(path / _name(0), pack_state(HistoryState.empty()), PRIVATE, alone=True)
+            write_whole(path / _name(0), pack_state(HistoryState.empty(), key), PRIVATE, alone=True)
         return cls.open(path)
 
     @classmethod
@@ -101,10 +103,12 @@ class HistoryFolder:
         Raises
         ------
         TableError
-            There is none, it is damaged, or older than a release that follows on it.
+            There is none, it is damaged, of another key, or older than the last release.
         BusyError
             Another process is writing it.
         """
+        if path.is_dir() and not _states(path):
+            _check_not_lost(path)
         if not path.is_dir() or not _states(path):
             raise TableError(
                 f"'{path.name}' is not the folder of a history. Begin one with the first release of a table: `tclose "
@@ -112,31 +116,12 @@ class HistoryFolder:
             )
         key = read_key(path)
         with TargetLocks([path]):
-            data = _finish(path)
-        found = cls(path, key, unpack_state(data), hashlib.sha256(data).hexdigest())
-        folders = {Path(output[1]).parent for each in found.state.releases for output in each.outputs[-1:]}
-        found.check_is_last(folders)
-        return found
-
-    def check_is_last(self, folders: set[Path]) -> None:
-        """Refuse a state that is older than a release: its certificate names the last one of this state.
-
-        Parameters
-        ----------
-        folders
-            Where certificates are looked for.
-        """
-        if not self.state.number:
-            return
-        last = self.state.releases[-1].certificate_sha256
-        for folder in folders:
-            for path in sorted(folder.glob(CERTIFICATES)) if folder.is_dir() else ():
-                if _link(path).get("before") == last:
-                    raise TableError(
-                        f"The state of the history '{self.path.name}' is older than '{path.name}', which follows on "
-                        f"its last release. Put the state back as it was written with that release: what follows on an "
-                        "older one would not keep what that release promised."
-                    )
+            _close_to_others(path)
+            data, state = _finish(path, key)
+        check_generation(path, state)
+        folders = {Path(output[1]).parent for each in state.releases for output in each.outputs[-1:]}
+        check_chain(state, path.name, folders)
+        return cls(path, key, state, hashlib.sha256(data).hexdigest())
 
     @contextlib.contextmanager
     def recorded(self, after: HistoryState, certificate: bytes, files: Sequence[tuple[Path, Path]]) -> Iterator[None]:
@@ -153,10 +138,6 @@ class HistoryFolder:
         files
             Temporary files and what they will be called, the certificate last.
         """
-        beside = files[-1][1].absolute().parent
-        self.check_is_last({beside})
-        if not self.state.number:
-            _warn_of_lost(beside, json.loads(certificate))
         for made, _ in files:  # what the state names must be there after a loss of power, too
             sync_file(made)
             sync_folder(made.absolute().parent)
@@ -170,14 +151,14 @@ class HistoryFolder:
         after = replace(after, releases=(*after.releases[:-1], entry))
         new, old = self.path / _name(after.number), self.path / _name(self.state.number)
         with TargetLocks([self.path]), UNFINISHED.naming:
-            if new.exists() or not old.exists() or file_digest(old) != self.digest:
-                raise BusyError(
-                    f"Another process has continued the history '{self.path.name}' meanwhile, so nothing is written. "
-                    "Run it again."
-                )
+            self._check_is_last(new, old)
+            beside = files[-1][1].absolute().parent
+            check_chain(self.state, self.path.name, [beside])
+            if not self.state.number:
+                warn_of_lost(beside, entry.certificate, stacklevel=5)
             write_known(self.path, after.hashes)
             try:
-                write_whole(new, pack_state(after), PRIVATE, alone=True)
+                write_whole(new, pack_state(after, self.key), PRIVATE, alone=True)
                 yield
             except BaseException:
                 # If a file has its name already, the state stays: whoever opens the history next does what is left.
@@ -185,9 +166,18 @@ class HistoryFolder:
                     remove(new)
                     sync_folder(self.path)
                 raise
-            with contextlib.suppress(OSError):  # whoever opens the history next removes it
+            with contextlib.suppress(OSError):  # whoever opens the history next does what is left
+                Generation.of(after).write(self.path)
                 remove(old)
                 sync_folder(self.path)
+
+    def _check_is_last(self, new: Path, old: Path) -> None:
+        """Whether no other process went on since the state was read; the caller holds the lock of the folder."""
+        if new.exists() or not old.exists() or file_digest(old) != self.digest:
+            raise BusyError(
+                f"Another process has continued the history '{self.path.name}' meanwhile, so nothing is written. "
+                "Run it again."
+            )
 
 
 def _releases(number: int) -> str:
@@ -204,12 +194,37 @@ def _states(path: Path) -> list[int]:
     return sorted(int(each[1]) for each in found if each)
 
 
-def _finish(path: Path) -> bytes:
+def _check_not_lost(path: Path) -> None:
+    """Refuse a folder without a state whose other files tell of releases."""
+    known, last = path / KNOWN, Generation.read(path)
+    if last is not None or (known.is_file() and known.stat().st_size):
+        raise TableError(
+            f"The history '{path.name}' has lost its state, which says what was released. Put it back: without it, "
+            "nothing can be released that keeps what earlier releases promised."
+        )
+
+
+def _close_to_others(path: Path) -> None:
+    """A copy of a folder may have become readable for others on its way."""
+    if os.name == "posix" and path.stat().st_mode & 0o077:
+        with contextlib.suppress(OSError):  # it is not ours
+            path.chmod(FOLDER_MODE)
+
+
+def _finish(path: Path, key: bytes) -> tuple[bytes, HistoryState]:
     """The last state; if that before it is still there, the files of its release get their names first."""
     numbers = _states(path)
     data = (path / _name(numbers[-1])).read_bytes()
+    state = unpack_state(data, key)
+    if state.number != numbers[-1]:
+        raise TableError(
+            f"'{_name(numbers[-1])}' of the history '{path.name}' is the state after release {state.number}. Give it "
+            "its name back, and put back the state that was written last."
+        )
     if len(numbers) > 1:
-        last = unpack_state(data).releases[-1]
+        if Generation.read(path) is not None:
+            check_generation(path, state)
+        last = state.releases[-1]
         if not _put_left(last.outputs):
             warnings.warn(
                 f"A process was ended while it wrote release {last.number} of the history '{path.name}', and its file "
@@ -217,12 +232,13 @@ def _finish(path: Path) -> bytes:
                 EarlierReleaseWarning,
                 stacklevel=4,
             )
+        Generation.of(state).write(path)
         for number in numbers[:-1]:
             remove(path / _name(number))
         sync_folder(path)
     if not (path / KNOWN).is_file():
-        write_known(path, unpack_state(data).hashes)
-    return data
+        write_known(path, state.hashes)
+    return data, state
 
 
 def _put_left(outputs: Sequence[Sequence[str]]) -> bool:
@@ -242,33 +258,3 @@ def _put_left(outputs: Sequence[Sequence[str]]) -> bool:
 
 def _is(path: Path, digest: str) -> bool:
     return path.is_file() and file_digest(path) == digest
-
-
-def _warn_of_lost(folder: Path, certificate: dict[str, Any]) -> None:
-    """Warn if certificates beside that of a first release are of a history of such a table: that one may be lost."""
-    for path in sorted(folder.glob(CERTIFICATES)):
-        if _link(path) and _certificate(path).get("columns") == certificate["columns"]:
-            warnings.warn(
-                f"'{path.name}' is of a history of a table with the same columns. If that is this table, continue that "
-                "history: a new one does not know what was released.",
-                EarlierReleaseWarning,
-                stacklevel=6,
-            )
-            return
-
-
-def _link(path: Path) -> dict[str, Any]:
-    """What a certificate says of its history; nothing if it has none."""
-    found = _certificate(path).get("history")
-    return found if isinstance(found, dict) else {}
-
-
-def _certificate(path: Path) -> dict[str, Any]:
-    """The fields of a certificate; none if it cannot be read."""
-    try:
-        if path.stat().st_size > LARGEST_CERTIFICATE:
-            return {}
-        told = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, dict) else {}

@@ -6,10 +6,12 @@ It is as confidential as the table: it holds the released rows as they were befo
 from __future__ import annotations
 
 import hashlib
+import hmac
 import io
 import json
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,10 @@ from numpy.typing import NDArray
 
 from tclose.errors import TableError
 from tclose.schema.guarding import guarded
+from tclose.table.source import file_digest
 
 Integers = NDArray[np.int64]
-MAGIC = b"tclose history 1\n"
+MAGIC = b"tclose history 2\n"
 DIGEST = 32
 RELEASED, AWAY, WITHDRAWN = 0, 1, 2  # where a person is
 PERSON = "\0person"  # no column has such a name
@@ -61,6 +64,14 @@ class ReleaseEntry:
     certificate: dict[str, Any] = field(default_factory=dict)
     certificate_sha256: str = ""
     outputs: list[tuple[str, str, str]] = field(default_factory=list)
+
+    @property
+    def is_as_written(self) -> bool:
+        """Whether the file of the release is where it was written, and has not been changed since."""
+        if not self.outputs:
+            return False
+        _, path, digest = self.outputs[0]
+        return Path(path).is_file() and file_digest(Path(path)) == digest
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,8 +161,8 @@ class HistoryState:
         return found
 
 
-def pack_state(state: HistoryState) -> bytes:
-    """The state as bytes that know whether they are whole."""
+def pack_state(state: HistoryState, key: bytes) -> bytes:
+    """The state as bytes that know whether they are whole, and by which key they name persons."""
     numbers = {
         "persons": pl.DataFrame({"hash": state.hashes, "atom": state.atoms, "place": state.places, "left": state.left}),
         "quasi": _with_height(state.quasi, len(state)),
@@ -165,23 +176,38 @@ def pack_state(state: HistoryState) -> bytes:
     head = {"releases": [asdict(each) for each in state.releases]}
     told = json.dumps({**head, "": [[name, len(part)] for name, part in parts.items()]}).encode()
     body = len(told).to_bytes(8, "big") + told + b"".join(parts.values())
-    return MAGIC + hashlib.sha256(body).digest() + body
+    digest = hashlib.sha256(body).digest()
+    return MAGIC + digest + _sealed(digest, key) + body
 
 
-def unpack_state(data: bytes) -> HistoryState:
+def unpack_state(data: bytes, key: bytes) -> HistoryState:
     """The inverse of `pack_state`.
 
     Raises
     ------
     TableError
-        It is something else, of another version of tclose, or damaged.
+        It is something else, of another version of tclose, damaged, or was written with another key: by this one nobody
+        would be recognized.
     """
     if not data.startswith(MAGIC):
         raise TableError("This is not the state of a history, or one of another version of tclose.")
-    digest, body = data[len(MAGIC) : len(MAGIC) + DIGEST], data[len(MAGIC) + DIGEST :]
+    digest, seal, body = (
+        data[len(MAGIC) + first : last]
+        for first, last in ((0, len(MAGIC) + DIGEST), (DIGEST, len(MAGIC) + 2 * DIGEST), (2 * DIGEST, None))
+    )
     if hashlib.sha256(body).digest() != digest:
         raise TableError("The state of the history is damaged. Put back a copy of it as it was written last.")
+    if not hmac.compare_digest(seal, _sealed(digest, key)):
+        raise TableError(
+            "The state of the history was written with another key, by which nobody would be recognized. The key or "
+            "the state is that of another history: put both back as they were written."
+        )
     return guarded("The state of the history is damaged", lambda: _opened(body), silent=True)
+
+
+def _sealed(digest: bytes, key: bytes) -> bytes:
+    """What nobody without the key can make of a digest."""
+    return hashlib.blake2b(digest, key=key, digest_size=DIGEST).digest()
 
 
 def _opened(body: bytes) -> HistoryState:

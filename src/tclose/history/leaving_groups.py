@@ -72,6 +72,9 @@ def find_leaving(changes: PersonChanges, schema: Schema, withdraw: bool) -> Leav
 def _split(past: PastReleases, among: Flags, parts: tuple[Flags, ...]) -> Flags:
     """Of each atom, whether all parts and what remains keep the promise; false where a part is empty.
 
+    An atom that leaves as a whole is not divided: it keeps the promise under which it was formed, also where less was
+    asked then.
+
     Parameters
     ----------
     among
@@ -93,6 +96,8 @@ def _split(past: PastReleases, among: Flags, parts: tuple[Flags, ...]) -> Flags:
         numbered = np.full(len(state), -1, np.int64)
         numbered[groups >= 0] = dense
         kept = past.keeping(numbered, len(present))
+        n_parts = np.bincount(present // width, minlength=n_atoms)
         allowed[touched] = True
         allowed[present[~kept] // width] = False
+        allowed |= touched & (n_parts == 1)
     return allowed

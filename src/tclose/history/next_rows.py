@@ -31,6 +31,30 @@ BATCH = -1  # the block of rows whose classes are still to be formed
 
 
 @dataclass(frozen=True, eq=False)
+class KeptBack:
+    """Who is kept back for another reason than their values.
+
+    Attributes
+    ----------
+    moved
+        Persons who stay with their old row although they have other quasi-identifiers.
+    entering
+        Persons who do not enter.
+    new
+        Whether new persons wait.
+    """
+
+    moved: Flags
+    entering: Flags
+    new: bool = False
+
+    @classmethod
+    def nobody(cls, n_persons: int) -> KeptBack:
+        """Of so many persons that are known."""
+        return cls(np.zeros(n_persons, bool), np.zeros(n_persons, bool))
+
+
+@dataclass(frozen=True, eq=False)
 class NextRows:
     """Which rows the next release has.
 
@@ -39,7 +63,7 @@ class NextRows:
     changes, leaving
         What became of each person, and who leaves an atom.
     as_before
-        Persons who stay with the row they were released with: deleted or changed ones who wait.
+        Persons who stay with the row they were released with: deleted or changed ones who wait, and those kept back.
     as_in_table
         Persons who stay with the row of the table: the same sensitive values as before.
     entering
@@ -102,16 +126,18 @@ class NextRows:
         changes, leaving = self.changes, self.leaving
         entered = np.zeros(len(changes.state), bool)
         entered[self.entering] = True
-        staying = ~leaving.withdrawn
+        staying, as_before = ~leaving.withdrawn, np.zeros(len(changes.state), bool)
+        as_before[self.as_before] = True
         return {
             "added": len(self.new_rows),
             "changed": int((entered & changes.changed).sum()),
-            "moved": int((changes.moved & staying).sum()),
+            "moved": int((changes.moved & staying & ~as_before).sum()),
             "deleted": int(leaving.deleted.sum()),
             "returned": int((entered & changes.returned).sum()),
             "withdrawn": int(leaving.withdrawn.sum()),
             "new_waiting": 0 if self.takes_new else len(changes.new_rows),
             "changes_held": int((changes.changed & ~entered & staying).sum()),
+            "moves_held": int((changes.moved & as_before).sum()),
             "deletions_held": int((changes.deleted & ~leaving.deleted & staying).sum()),
             "returned_waiting": int((changes.returned & ~entered).sum()),
             "barred": int((changes.barred | (leaving.withdrawn & (changes.row_of >= 0))).sum()),
@@ -122,26 +148,30 @@ def _joined(before: pl.DataFrame, some: Integers, table: pl.DataFrame, rows: Int
     return table[rows] if not len(some) else pl.concat([before[some], table[rows]])
 
 
-def choose_rows(changes: PersonChanges, schema: Schema, deletions: Deletions, least_batch: float = 0.0) -> NextRows:
+def choose_rows(
+    changes: PersonChanges, schema: Schema, deletions: Deletions, least_batch: float = 0.0, back: KeptBack | None = None
+) -> NextRows:
     """Let all in who may enter, and take out those whose new values are not close to what is then the whole.
 
     Parameters
     ----------
     least_batch
         New persons wait until there are this many for each person who was released before.
+    back
+        Who is kept back in any case.
 
     Raises
     ------
     InfeasibleError
         No row is left to release.
     """
+    back = back or KeptBack.nobody(len(changes.state))
     leaving = find_leaving(changes, schema, deletions == "withdraw")
-    may_enter = leaving.changed | leaving.returned
-    takes_new = (
-        len(changes.new_rows) > 0 and len(changes.new_rows) >= least_batch * (changes.state.places == RELEASED).sum()
-    )
+    may_enter = (leaving.changed | leaving.returned) & ~back.entering
+    n_new, n_released = len(changes.new_rows), int((changes.state.places == RELEASED).sum())
+    takes_new = n_new > 0 and n_new >= least_batch * n_released and not back.new
     while True:
-        found = _with(changes, leaving, may_enter, takes_new)
+        found = _with(changes, leaving, may_enter, takes_new, back.moved)
         if not len(found.persons):
             raise InfeasibleError(_nothing_left(changes, schema))
         groups = np.concatenate(
@@ -158,10 +188,12 @@ def choose_rows(changes: PersonChanges, schema: Schema, deletions: Deletions, le
             may_enter &= kept[changes.state.atoms]
 
 
-def _with(changes: PersonChanges, leaving: LeavingGroups, may_enter: Flags, takes_new: bool) -> NextRows:
+def _with(
+    changes: PersonChanges, leaving: LeavingGroups, may_enter: Flags, takes_new: bool, moved_back: Flags
+) -> NextRows:
     """The rows if these persons enter."""
     stays = (changes.state.places == RELEASED) & ~leaving.deleted & ~leaving.withdrawn & ~may_enter
-    waits = changes.deleted | changes.changed
+    waits = changes.deleted | changes.changed | moved_back
     before, table = np.flatnonzero(stays & waits), np.flatnonzero(stays & ~waits)
     return NextRows(changes, leaving, before, table, np.flatnonzero(may_enter), takes_new)
 

@@ -9,15 +9,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tclose.history.common_types import CommonTypes
 from tclose.history.history_state import AWAY, RELEASED, WITHDRAWN, HistoryState, ReleaseEntry
 from tclose.history.next_rows import NextRows
-from tclose.table.reading import texts
+from tclose.schema.schema import Schema
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-def state_after(chosen: NextRows, atoms: Integers, classes: Integers, entry: ReleaseEntry) -> HistoryState:
+def state_after(
+    chosen: NextRows, atoms: Integers, classes: Integers, entry: ReleaseEntry, schema: Schema
+) -> HistoryState:
     """What is known when a release is out.
 
     Parameters
@@ -28,6 +31,8 @@ def state_after(chosen: NextRows, atoms: Integers, classes: Integers, entry: Rel
         The atom and the class of each of these rows.
     entry
         What is kept of the release, without its reference.
+    schema
+        By which columns are read.
     """
     state, number = chosen.changes.state, entry.number
     n_new, persons = len(chosen.new_rows), chosen.persons
@@ -57,7 +62,7 @@ def state_after(chosen: NextRows, atoms: Integers, classes: Integers, entry: Rel
         version_person=np.concatenate([state.version_person, fresh]),
         version_origin=np.concatenate([state.version_origin, np.full(len(fresh), number)]),
         sensitive=_extended(state.sensitive, chosen.changes.table.sensitive[fresh_rows]),
-        releases=(*state.releases, replace(entry, reference=_counted(chosen.sensitive))),
+        releases=(*state.releases, replace(entry, reference=_counted(chosen.sensitive, CommonTypes.by(schema)))),
     )
     return _unlinked(found, withdrawn)
 
@@ -78,9 +83,9 @@ def _extended(before: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
     return more if not before.width else pl.concat([before, more])
 
 
-def _counted(sensitive: pl.DataFrame) -> dict[str, list[tuple[str | None, int]]]:
-    """How often each value occurs, by attribute."""
-    counts = {name: texts(sensitive[name]).alias("value").value_counts().sort("value") for name in sensitive.columns}
+def _counted(sensitive: pl.DataFrame, types: CommonTypes) -> dict[str, list[tuple[str | None, int]]]:
+    """How often each value occurs, by attribute; numbers as they are written with a point."""
+    counts = {each.name: types.named(each).alias("value").value_counts().sort("value") for each in sensitive}
     return {name: [(value, int(count)) for value, count in each.iter_rows()] for name, each in counts.items()}
 
 

@@ -16,6 +16,7 @@ from tclose.schema.schema import Schema
 from tclose.table.source import Source
 from tclose.verification.cell_meanings import missing_among, names_of
 from tclose.verification.distinct_values import factorize
+from tclose.verification.exact_numbers import read_number
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -44,15 +45,19 @@ def untrue_rows(state: HistoryState, original: OriginalTable, schema: Schema) ->
     """What the last release says that the table does not, where it should; and how many persons wait.
 
     A person who entered with the last release, or whose sensitive values are those of the table, has the row of the
-    table, and one of them if there are several. Anybody else is held with values of an earlier release.
+    table; where `coarsest` forbids that, the release counts who kept an old one. Anybody else is held with values of an
+    earlier release: also a person with several rows in the table, if the released one is none of them.
     """
     table = _table(original, schema)
     released = np.flatnonzero(state.places == RELEASED)
     values = _values(state, released, state.current_version[released], schema)
-    quasi = [_named(state.quasi[each.column].gather(released), schema, each.is_measured) for each in schema.quasi]
-    rows = values.with_columns(quasi)
-    same_values = _is_in(values, table.select(values.columns))
-    wrong = int((same_values & ~_is_in(rows, table.select(rows.columns))).sum())
+    rows = _rows(state, released, schema)
+    same_rows = _is_in(rows, table.select(rows.columns))
+    several = table.select(values.columns).unique().group_by(HASH).len().filter(pl.col("len") > 1)[HASH]
+    is_sure = ~values[HASH].is_in(several.to_list()).to_numpy()
+    same_values = same_rows | (_is_in(values, table.select(values.columns)) & is_sure)
+    other = int((same_values & ~same_rows).sum())
+    wrong = other if other > state.releases[-1].counts.get("moves_held", 0) else 0
     told = f"{wrong} persons are in the last release with quasi-identifiers that are not those of the table."
     here = set(table[HASH].to_list())
     known = dict(zip(state.hashes.to_list(), state.places.tolist(), strict=True))
@@ -61,17 +66,38 @@ def untrue_rows(state: HistoryState, original: OriginalTable, schema: Schema) ->
         "new_waiting": sum(each not in known for each in here),
         "returned_waiting": sum(known.get(each) == AWAY for each in here),
         "changes_held": int((~same_values & is_here).sum()),
+        "moves_held": other - wrong,
         "deletions_held": int((~is_here).sum()),
     }
     return [told] if wrong else [], waiting
 
 
+def untrue_held(before: HistoryState, after: HistoryState, original: OriginalTable, schema: Schema) -> list[str]:
+    """Whether all who are not released with a row of the table are released with the one they had before."""
+    released = np.flatnonzero(after.places == RELEASED)
+    rows = _rows(after, released, schema)
+    held = rows.filter(pl.Series(~_is_in(rows, _table(original, schema).select(rows.columns))))
+    if not len(held):
+        return []
+    had = _rows(before, np.flatnonzero(before.places == RELEASED), schema) if before.number else held.clear()
+    wrong = int((~_is_in(held, had.select(held.columns))).sum())
+    return [f"{wrong} persons would be released with a row that they neither have nor had before."] if wrong else []
+
+
+def _rows(state: HistoryState, persons: Integers, schema: Schema) -> pl.DataFrame:
+    """Persons with what they are released with, by names of values."""
+    values = _values(state, persons, state.current_version[persons], schema)
+    quasi = [_named(state.quasi[each.column].gather(persons), schema, each.is_measured) for each in schema.quasi]
+    return values.with_columns(quasi)
+
+
 def _table(original: OriginalTable, schema: Schema) -> pl.DataFrame:
-    """The person of each row, and its values by their names."""
+    """The person of each row, and its values by their names; rows that missing values leave out are not there."""
     source = original.source
     columns: list[Quasi | Sensitive] = [*schema.quasi, *schema.sensitive]
     named = [_named(source.column(each.column), schema, each.is_measured) for each in columns]
-    return pl.DataFrame([_persons(source, schema, original.key), *named])
+    table = pl.DataFrame([_persons(source, schema, original.key), *named])
+    return table.drop_nulls() if schema.missing == "drop" else table
 
 
 def _values(state: HistoryState, persons: Integers, versions: Integers, schema: Schema) -> pl.DataFrame:
@@ -95,12 +121,22 @@ def _persons(source: Source, schema: Schema, key: bytes) -> pl.Series:
 
 
 def _named(column: pl.Series, schema: Schema, measured: bool) -> pl.Series:
-    """Each value by its name; null where it is missing."""
+    """Each value by its name, a number by what it is however it is written; null where it is missing."""
     found = factorize(column)
     gone = missing_among(found.values, schema.missing_values, measured, schema.decimal)
-    names = [None if is_gone else name for name, is_gone in zip(names_of(found.values), gone.tolist(), strict=True)]
+    signs = (schema.decimal, schema.thousands) if found.values.dtype == pl.String else (".", "")
+    names = [
+        None if is_gone else _meaning(name, signs) if measured else name
+        for name, is_gone in zip(names_of(found.values), gone.tolist(), strict=True)
+    ]
     by_code = pl.Series(column.name, [*names, None], dtype=pl.String)
     return by_code.gather(np.where(found.codes < 0, len(names), found.codes))
+
+
+def _meaning(name: str, signs: tuple[str, str]) -> str:
+    """A number that is written with these signs by its digits and exponent; what is none as it is."""
+    number = read_number(name, *signs)
+    return name if number is None else str(number)
 
 
 def _is_in(rows: pl.DataFrame, among: pl.DataFrame) -> Flags:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import TableError
+from tclose.history.common_types import CommonTypes
 from tclose.history.history_state import AWAY, RELEASED, WITHDRAWN, HistoryState
 from tclose.release.column_types import by_values
 from tclose.release.known_persons import hash_units
-from tclose.schema.builders import plain
 from tclose.schema.schema import Schema
 from tclose.table.coded import CodedColumn
-from tclose.table.reading import one_spelling, texts
+from tclose.table.reading import one_spelling
 from tclose.table.source import Source
 
 Integers = NDArray[np.int64]
@@ -108,9 +107,9 @@ class PersonChanges:
     new_rows: Integers
 
 
-def find_changes(state: HistoryState, table: PersonRows) -> PersonChanges:
+def find_changes(state: HistoryState, table: PersonRows, schema: Schema) -> PersonChanges:
     """Compare the state of a history with a new table."""
-    state, table = _in_common_types(state, table)
+    state, table = _in_common_types(state, table, schema)
     known = pl.DataFrame({"hash": state.hashes, "person": np.arange(len(state), dtype=np.int64)})
     found = table.hashes.alias("hash").to_frame().join(known, on="hash", how="left", maintain_order="left")
     person_of = found["person"].fill_null(-1).to_numpy()
@@ -121,86 +120,23 @@ def find_changes(state: HistoryState, table: PersonRows) -> PersonChanges:
     both = np.flatnonzero(here & released)
     changed, moved = np.zeros(len(state), bool), np.zeros(len(state), bool)
     if len(both):
-        versions = state.current_version[both]
-        changed[both] = _differ(state.sensitive[versions], table.sensitive[row_of[both]])
-        moved[both] = ~changed[both] & _differ(state.quasi[both], table.quasi[row_of[both]])
+        versions, alike = state.current_version[both], CommonTypes.by(schema)
+        changed[both] = alike.differ(state.sensitive[versions], table.sensitive[row_of[both]])
+        moved[both] = ~changed[both] & alike.differ(state.quasi[both], table.quasi[row_of[both]])
     return PersonChanges(
         state, table, row_of, changed, moved, released & ~here, here & (state.places == AWAY),
         here & (state.places == WITHDRAWN), np.flatnonzero(person_of < 0),
     )  # fmt: skip
 
 
-def _differ(before: pl.DataFrame, after: pl.DataFrame) -> Flags:
-    """Which rows differ in some column; missing is a value like others."""
-    found = np.zeros(len(before), bool)
-    for name in before.columns:
-        found |= before[name].ne_missing(after[name]).to_numpy()
-    return found
-
-
-def _in_common_types(state: HistoryState, table: PersonRows) -> tuple[HistoryState, PersonRows]:
+def _in_common_types(state: HistoryState, table: PersonRows, schema: Schema) -> tuple[HistoryState, PersonRows]:
     """Both with the same type in every column: that of the table, or text where it cannot be that."""
     if not state.number:
         return state, table
-    quasi = [_alike(state.quasi[name], table.quasi[name]) for name in table.quasi.columns]
-    sensitive = [_alike(state.sensitive[name], table.sensitive[name]) for name in table.sensitive.columns]
+    alike = CommonTypes.by(schema)
+    quasi = [alike.of(state.quasi[name], table.quasi[name]) for name in table.quasi.columns]
+    sensitive = [alike.of(state.sensitive[name], table.sensitive[name]) for name in table.sensitive.columns]
     return (
         replace(state, quasi=pl.DataFrame([a for a, _ in quasi]), sensitive=pl.DataFrame([a for a, _ in sensitive])),
         replace(table, quasi=pl.DataFrame([b for _, b in quasi]), sensitive=pl.DataFrame([b for _, b in sensitive])),
     )
-
-
-def _alike(before: pl.Series, after: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """A column of the state and one of the table in a common type; values that are the same are spelled the same."""
-    if before.dtype == after.dtype:
-        return before, after
-    if before.null_count() == len(before):
-        return before.cast(after.dtype, strict=False), after
-    if after.null_count() == len(after):
-        return before, after.cast(before.dtype, strict=False)
-    if after.dtype == pl.String:
-        return _spelled_as(before, after), after
-    if before.dtype == pl.String and (typed := _typed_as(before, after)) is not None:
-        return typed, after
-    if before.dtype.is_numeric() and after.dtype.is_numeric():
-        floats = before.cast(pl.Float64), after.cast(pl.Float64)
-        if all((texts(one) == texts(other)).all() for one, other in zip(floats, (before, after), strict=True)):
-            return floats
-    return texts(before), texts(after)
-
-
-def _spelled_as(typed: pl.Series, written: pl.Series) -> pl.Series:
-    """Typed values as text, spelled as another column spells the same numbers: 0 as 0.0, if that is there."""
-    named = texts(typed)
-    if not typed.dtype.is_numeric():
-        return named
-    spellings = {number: spelled for spelled in written.drop_nulls().unique().sort() if (number := _plain(spelled))}
-    known = named.drop_nulls().unique()
-    own = pl.Series([spellings.get(each, each) for each in known], dtype=pl.String)
-    return named.replace_strict(known, own, return_dtype=pl.String)
-
-
-def _typed_as(written: pl.Series, typed: pl.Series) -> pl.Series | None:
-    """Texts in the type of another column; None if one of them has no value of that type."""
-    if typed.dtype.is_numeric():
-        known = written.drop_nulls().unique()
-        numbers = pl.Series([_plain(each) for each in known], dtype=pl.String)
-        values = numbers.cast(typed.dtype, strict=False)
-        if values.null_count() or not (texts(values) == numbers).all():
-            return None
-        return written.replace_strict(known, values, return_dtype=typed.dtype)
-    known = texts(typed)  # a text is a value if the column has it
-    values = written.drop_nulls().unique()
-    if not values.is_in(known.implode()).all():
-        return None
-    pairs = pl.DataFrame({"text": known, "value": typed}).unique("text").drop_nulls()
-    return written.replace_strict(pairs["text"], pairs["value"], default=None, return_dtype=typed.dtype)
-
-
-def _plain(written: str) -> str | None:
-    """A number in text without trailing zeros or exponent; None if it is none."""
-    try:
-        number = Decimal(written.strip())
-    except InvalidOperation:
-        return None
-    return plain(number) if number.is_finite() else None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,17 +16,20 @@ import polars as pl
 from tclose.algorithms import DEFAULT, Algorithm, find
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
-from tclose.errors import SchemaError, TableError, VerificationError
+from tclose.errors import InfeasibleError, SchemaError, TableError, VerificationError
+from tclose.history.certificate_chain import link_of
 from tclose.history.continued_classes import ContinuedClasses
 from tclose.history.followed_schema import check_follows, check_supported
 from tclose.history.history_check import check_history
 from tclose.history.history_folder import HistoryFolder
 from tclose.history.history_state import HistoryState, ReleaseEntry
-from tclose.history.next_rows import DELETIONS, Deletions, NextRows, choose_rows
+from tclose.history.kept_back import is_limited, keep_back
+from tclose.history.next_rows import DELETIONS, Deletions, KeptBack, NextRows, choose_rows
 from tclose.history.next_state import state_after
-from tclose.history.original_rows import OriginalTable
-from tclose.history.person_changes import PersonRows, find_changes
+from tclose.history.original_rows import OriginalTable, untrue_held
+from tclose.history.person_changes import PersonChanges, PersonRows, find_changes
 from tclose.history.schema_copies import schema_of_text, schema_text
+from tclose.history.visible_atoms import join_unseen
 from tclose.pipeline import Listener, anonymize
 from tclose.release.certificate import Certificate
 from tclose.release.earlier import Earlier, histories_among
@@ -121,8 +125,8 @@ def republish(
         "seed": seed, "time": time, "allow_single_class": allow_single_class, "show_values": show_values,
         "progress": progress, "control": control, "earlier": records,
     }  # fmt: skip
-    release, after = follow(state, folder.key, source, settled, inner, deletions, least_batch, **how)
-    return replace(release, _history=_Continuation(folder, after))
+    release, after, whole = _followed(state, folder.key, source, settled, inner, deletions, least_batch, how)
+    return replace(release, _history=_Continuation(folder, after, whole))
 
 
 def follow(
@@ -148,22 +152,78 @@ def follow(
     how
         As `anonymize` takes it.
     """
+    return _followed(state, key, source, schema, inner, deletions, least_batch, how)[:2]
+
+
+def _followed(
+    state: HistoryState,
+    key: bytes,
+    source: Source,
+    schema: Schema,
+    inner: Algorithm,
+    deletions: Deletions,
+    least_batch: float,
+    how: dict[str, Any],
+) -> tuple[Release, HistoryState, Source]:
+    """The same, and the rows that were generalized."""
     rows = PersonRows.of(source, *select_rows(source, schema), schema, key)
-    chosen = choose_rows(find_changes(state, rows), schema, deletions, least_batch)
-    classes = ContinuedClasses(inner, chosen.blocks)
-    release = anonymize(_whole(chosen, source, schema), schema, method=cast(Algorithm, classes), **how)
+    changes = find_changes(join_unseen(state, schema), rows, schema)
+    _check_same_table(changes, schema)
+    choose = partial(_chosen, changes, source, schema, deletions, least_batch)
+    chosen, whole, classes, release = _formed(choose, inner, schema, how)
     counts = chosen.counts | {"atoms": len(np.unique(classes.atoms))}
     entry = ReleaseEntry(
         state.number + 1, schema_text(schema), release.record.method, release.loss, release.measured.rows,
         release.measured.classes, counts, {},
     )  # fmt: skip
-    after = state_after(chosen, classes.atoms, release.measured.grouping.labels, entry)
-    found = check_history(after, {after.number: OriginalTable(source, key)})
-    if found.problems:
+    after = state_after(chosen, classes.atoms, release.measured.grouping.labels, entry, schema)
+    original = OriginalTable(source, key)
+    problems = [*check_history(after, {after.number: original}).problems]
+    problems += untrue_held(chosen.changes.state, after, original, schema)
+    if problems:
         raise VerificationError(
-            " ".join(["The releases would not keep their promise together, and nothing is released.", *found.problems])
+            " ".join(["The releases would not keep their promise together, and nothing is released.", *problems])
         )
-    return _told(release, chosen, source, entry), after
+    return _told(release, chosen, source, entry), after, whole
+
+
+def _check_same_table(changes: PersonChanges, schema: Schema) -> None:
+    """Refuse a table that has nobody of the history: all its persons would be taken for new ones."""
+    n_known = len(changes.state)
+    if n_known and (changes.row_of < 0).all():
+        raise TableError(
+            f"Nobody of the {n_known:,} persons of the history is in this table. Is it another table, or is "
+            f"'{schema.unit}' written in another way? Persons who are not recognized are taken for new ones."
+        )
+
+
+def _chosen(
+    changes: PersonChanges, source: Source, schema: Schema, deletions: Deletions, least_batch: float, *, new: bool
+) -> tuple[NextRows, Source]:
+    """The rows of the next release, and the same as a table; `new` is whether new persons may be among them."""
+    back = replace(KeptBack.nobody(len(changes.state)), new=not new)
+    while True:
+        chosen = choose_rows(changes, schema, deletions, least_batch, back)
+        whole = _whole(chosen, source, schema)
+        more = keep_back(chosen, whole, schema, back) if is_limited(schema) else back
+        if more is back:
+            return chosen, whole
+        back = more
+
+
+def _formed(
+    choose: Callable[..., tuple[NextRows, Source]], inner: Algorithm, schema: Schema, how: dict[str, Any]
+) -> tuple[NextRows, Source, ContinuedClasses, Release]:
+    """Rows, the same as a table, classes and release; a batch that `coarsest` lets form no classes waits, all of it."""
+    for new in (True, False):
+        chosen, whole = choose(new=new)
+        classes = ContinuedClasses(inner, chosen.blocks)
+        try:
+            return chosen, whole, classes, anonymize(whole, schema, method=cast(Algorithm, classes), **how)
+        except InfeasibleError:
+            if not (chosen.takes_new and is_limited(schema) and chosen.changes.state.number):
+                raise
+    raise AssertionError("without new persons it is returned or raised")
 
 
 def _whole(chosen: NextRows, source: Source, schema: Schema) -> Source:
@@ -181,7 +241,6 @@ def _whole(chosen: NextRows, source: Source, schema: Schema) -> Source:
 def _told(release: Release, chosen: NextRows, source: Source, entry: ReleaseEntry) -> Release:
     """The release with what its certificate and its record say of the history."""
     state, rows = chosen.changes.state, chosen.changes.table.rows
-    before = state.releases[-1].certificate_sha256 if state.number else None
     unpicked = count_unpicked(source, release.schema)
     record = replace(
         release.record,
@@ -190,7 +249,7 @@ def _told(release: Release, chosen: NextRows, source: Source, entry: ReleaseEntr
         dropped_rows=source.n_rows - unpicked - len(rows),
         notes={**release.record.notes, "history": {"number": entry.number, **entry.counts}},
     )
-    link = {"history": {"number": entry.number, "before": before}}
+    link = {"history": link_of(state)}
     at = chosen.table_rows
     return replace(
         release,
@@ -206,6 +265,7 @@ class _Continuation:
 
     folder: HistoryFolder
     after: HistoryState
+    whole: Source
     is_recorded: bool = field(default=False)
 
     @contextlib.contextmanager
