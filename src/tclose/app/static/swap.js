@@ -42,14 +42,24 @@ function sendWaiting() {
   if (list && list.isConnected) list.form.requestSubmit();
 }
 
-// What was changed before this script was there is sent now.
+// What was changed before this script was there is sent now. A field in which someone is still typing is sent when it is
+// left, as any other.
 export function sendEarlyChanges() {
   for (const form of document.querySelectorAll("form[data-swap][data-auto]")) {
-    const isChanged = [...form.elements].some((each) =>
-      each.type === "radio" ? each.checked !== each.defaultChecked
-        : each.tagName === "SELECT" && [...each.options].some((option) => option.selected !== option.defaultSelected));
-    if (isChanged) form.requestSubmit();
+    if ([...form.elements].some((each) => each !== document.activeElement && isChanged(each))) form.requestSubmit();
   }
+}
+
+function isChanged(field) {
+  const served = asServed(field);
+  return Boolean(field.name) && (field.value !== served.value || field.checked !== served.checked);
+}
+
+// A field as it came: what a browser makes of its attributes before anybody touches it.
+export function asServed(field) {
+  const copy = document.createElement("template");
+  copy.innerHTML = field.outerHTML;
+  return copy.content.firstElementChild;
 }
 
 // One form is sent after the other: what is changed while another is under way waits for its turn, and is then a
@@ -80,12 +90,24 @@ async function sendAll() {
       else queue[0].body.set("revision", revisionOf(text));
     }
   } catch {
-    location.reload();
+    sayUnreachable();
   } finally {
     queue.length = 0;
     isSending = false;
     document.body.classList.remove("is-sending");
   }
+}
+
+// The server is gone: nothing that is done on this page counts any more, and a reload would show the browser's own error.
+export function sayUnreachable() {
+  if (document.getElementById("unreachable")) return;
+  const said = document.createElement("div");
+  said.id = "unreachable";
+  said.className = "problem";
+  said.setAttribute("role", "alert");
+  said.textContent = document.body.dataset.unreachable;
+  document.querySelector("main").prepend(said);
+  said.scrollIntoView({ block: "nearest" });
 }
 
 function revisionOf(html) {
