@@ -20,7 +20,7 @@ from tclose.app.web_server import ServerOptions, WebServer, make_bench
 
 FOLDER = ROOT / "docs" / "pictures" / "app"
 WIDTH, HEIGHT = 1280, 860
-COLOURS = 80
+COLOURS = 144
 LONG = 240_000  # milliseconds
 DROPPED = range(7, 14)  # laboratory values, stay and charge: left out, so that the pictures stay readable
 
@@ -87,8 +87,11 @@ def shoot(page: Page, name: str) -> None:
 
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as place, sync_playwright() as driver:
-        bench = make_bench(Path(place), Path(place) / "projects", 10**9)
+    place = Path(tempfile.gettempdir()) / "clinic"  # which the pictures show
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    with sync_playwright() as driver:
+        bench = make_bench(place, place / "projects", 4 * 10**9)
         server = WebServer.of(bench, ServerOptions())
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
@@ -104,6 +107,7 @@ def main() -> None:
         browser.close()
         bench.end()
         thread.join(10)
+    shutil.rmtree(place, ignore_errors=True)
 
 
 if __name__ == "__main__":

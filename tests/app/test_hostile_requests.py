@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tclose.app import gate, uploads
+from tclose.app import gate, uploads, web_server
 from tests.app.serving import Client, Reply, opened, problem, serving
 
 FORM, STREAM = "application/x-www-form-urlencoded", "application/octet-stream"
@@ -81,6 +81,8 @@ POSTS = (
     ),
     *("/columns/roles", "/columns/guesses", "/columns/1", "/columns/table", "/hierarchies/1/build", "/promise", "/run"),
     *("/promise/curve", "/promise/t", "/run/again", "/run/remove", "/run/compare", "/end", "/take/1", "/redo"),
+    *("/open/database", "/open/otherwise", "/columns/schema", "/promise/joint", "/promise/joint/remove"),
+    *("/promise/objective",),
 )
 
 
@@ -163,7 +165,10 @@ CASES: dict[str, tuple[tuple[int, ...], Hostile]] = {
     "a stream where a form is meant": ((403,), lambda c: role(c, {"Content-Type": STREAM})),
     "a form that is no text": ((400,), lambda c: c.ask("POST", "/columns/roles", b"\xff\xfe=1")),
     "a form with 100,000 fields": ((400,), lambda c: c.ask("POST", "/columns/roles", b"a=1&" * 100_000)),
-    "a form of 2 MB": ((413, 0), lambda c: c.ask("POST", "/columns/roles", b"a=" + b"x" * (2 << 20))),
+    "a form of 9 MB": ((413, 0), lambda c: c.ask("POST", "/columns/roles", b"a=" + b"x" * (9 << 20))),
+    "a stranger's form of 5 kB": (
+        (413, 0), lambda c: stranger(c).ask("POST", "/enter", b"token=" + b"x" * 5000),
+    ),
     "a form that says it has 1 TB": (
         (413,), lambda c: c.ask("POST", "/columns/roles", None, {"Content-Length": str(1 << 40)}),
     ),
@@ -203,6 +208,27 @@ CASES: dict[str, tuple[tuple[int, ...], Hostile]] = {
     "a database elsewhere": ((422,), lambda c: c.form("/open/path", {"path": "postgresql://evil.example/x"})),
     "a project that is a path": ((422,), lambda c: c.form("/open/project", {"project": "../../etc"})),
     "removing what is no project": ((422,), lambda c: c.form("/project/remove", {"project": "."})),
+    "a dropped file for what is no project": ((422,), lambda c: upload(c, X_Project="../../projects")),
+    "a database outside the folder": (
+        (422,), lambda c: c.form("/open/database", {"address": "sqlite:///../secret.db", "table": "a"}),
+    ),
+    "a database that is none": ((422,), lambda c: c.form("/open/database", {"address": "file:///etc/passwd"})),
+    "a schema that names a file outside": (
+        (422,),
+        lambda c: c.form(
+            "/columns/schema", {"text": 'k = 2\n[quasi.sex]\nkind = "categorical"\nhierarchy = "/etc/passwd"\n'}
+        ),
+    ),
+    "a schema outside the folder": ((422,), lambda c: c.form("/columns/schema", {"path": "../secret.csv"})),
+    "a matrix of a column that has none": ((422,), lambda c: c.form("/columns/1/matrix", {"text": ",a\na,0\n"})),
+    "a target that is no column": (
+        (404,), lambda c: c.form("/promise/objective", {"objective": "classify", "target": "99"}),
+    ),
+    "a joint of no columns": (
+        (404,), lambda c: c.form("/promise/joint", [("column", "98"), ("column", "99"), ("t", "0.1")]),
+    ),
+    "removing a joint that is not there": ((404,), lambda c: c.form("/promise/joint/remove", {"joint": "0"})),
+    "ending the app without a token": ((403,), lambda c: c.form("/end", {"sure": "yes", "form_token": ""})),
     "removing the shelf": ((422,), lambda c: c.form("/project/remove", {"project": ""})),
     "a sample that is none": ((422,), lambda c: c.form("/open/sample", {"sample": "../x"})),
     "a role that is none": ((422,), lambda c: c.form("/columns/roles", {"column": 1, "role": "<script>"})),
@@ -335,6 +361,15 @@ def test_a_slow_form_is_given_up(client: Client, monkeypatch: pytest.MonkeyPatch
     answer = client.raw(head.encode())
     assert b" 408 " in answer.split(b"\r\n")[0]
     assert state(client) == before
+
+
+@pytest.mark.slow
+def test_a_connection_that_asks_for_nothing_is_closed(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred of them would keep everybody out."""
+    monkeypatch.setattr(web_server, "SILENT_SECONDS", 0.1)
+    began = time.monotonic()
+    assert client.raw(b"GET / HTTP/1.1\r\nHost: ", seconds=10) == b""
+    assert time.monotonic() - began < 8
 
 
 def test_a_slow_file_is_given_up_and_nothing_is_left(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,6 +92,18 @@ def test_classes_are_filtered_by_size_and_by_what_they_show(done: Client) -> Non
     assert count(shows="<nobody>") == 0
 
 
+def test_classes_are_walked_through_from_the_worst_on(done: Client) -> None:
+    release = project_of(done).releases[1]
+    far = release.measured.distances("ill").floats
+    found = re.search(r'href="/look/1/class/(\d+)">The worst class', done.get("/look/1").text)
+    assert found is not None
+    walked = [int(found[1])]
+    while after := re.search(r'href="/look/1/class/(\d+)">Next', done.get(f"/look/1/class/{walked[-1]}").text):
+        walked.append(int(after[1]))
+    assert sorted(walked) == list(range(len(far)))
+    assert [far[place] for place in walked] == sorted(far, reverse=True)
+
+
 def test_files_are_written_verified_and_told_apart(done: Client) -> None:
     page = done.follow(done.form("/take/1", {"format": "csv", "escape": "yes"}))
     assert page.status == 200, problem(page)
@@ -146,7 +158,11 @@ def test_a_second_release_of_the_same_table_is_warned_of(done: Client) -> None:
     done.follow(done.form("/run", {"method": "mondrian", "seed": "8"}))
     page = done.follow(done.form("/take/2", {"format": "parquet"}))
     assert "This table was released before: run 1" in page.text
-    done.form("/run/remove", {"run": 2})
+    asked = done.form("/run/remove", {"run": 2})
+    assert "Are you sure?" in asked.text
+    assert 2 in project_of(done).runs
+    done.form("/run/remove", {"run": 2, "sure": "yes"})
+    assert 2 not in project_of(done).runs
 
 
 def test_a_schema_that_lists_values_is_not_given_away_unseen() -> None:
@@ -207,7 +223,7 @@ def test_what_is_wrong_is_said_where_it_was_written(done: Client) -> None:
     """Nothing is changed, and the page has the reason."""
     before = project_of(done).settings
     for path, fields, words in (
-        ("/columns/1", {"role": "quasi", "kind": "numeric", "step": "wide"}, "step"),
+        ("/columns/1", {"role": "quasi", "kind": "numeric", "step": "wide"}, "Step"),
         ("/columns/1", {"role": "quasi", "kind": "date"}, "age"),
         ("/columns/2", {"role": "quasi", "kind": "numeric"}, "sex"),
         ("/promise", {"k": "4", "t-3": "much"}, "0.2"),
@@ -330,7 +346,9 @@ def test_a_project_can_be_removed(tmp_path: Path) -> None:
     with serving(tmp_path) as client:
         opened(client)
         given = project_of(client).folder.id
-        assert client.form("/project/remove", {"project": given}).status == 303
+        assert "Are you sure?" in client.form("/project/remove", {"project": given}).text
+        assert client.server.bench.shelf.entries() != []
+        assert client.form("/project/remove", {"project": given, "sure": "yes"}).status == 303
         assert client.server.bench.project is None
         assert client.server.bench.shelf.entries() == []
         assert (tmp_path / "tables" / "people.csv").exists()

@@ -13,9 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tclose.algorithms.control import Control
+from tclose.app.texts import said
 from tclose.errors import TcloseError, TcloseWarning, printable
 
 LOG = logging.getLogger(__name__)
+WHOLE = ("write", "restore", "report", "reread")  # kinds of work that come to their end or not at all
+AFTER_SEARCH = ("recode", "verify", "attacks", "queries")  # stages of a run whose classes are found
 Work = Callable[["BackgroundJob"], None]
 
 
@@ -86,6 +89,11 @@ class BackgroundJob:
         return self.state == "running"
 
     @property
+    def can_stop(self) -> bool:
+        """Whether stopping it still changes anything: a search that is over is only measured and verified."""
+        return self.kind not in WHOLE and not (self.kind == "run" and self.stage in AFTER_SEARCH)
+
+    @property
     def seconds(self) -> float:
         """How long it has been going on."""
         return time.monotonic() - self.began
@@ -101,6 +109,8 @@ class BackgroundJob:
             "seconds": round(self.seconds, 1),
             "problem": self.problem,
             "notes": self.notes,
+            "is_stopping": self.is_running and self.control.stop,
+            "can_stop": self.can_stop,
             "step": self.step,
         }
 
@@ -131,10 +141,10 @@ def problem_of(error: Exception) -> str:
     if isinstance(error, TcloseError):
         return str(error)
     if isinstance(error, MemoryError):
-        return "There is not enough memory for this table on this machine."
+        return said("memory")
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}."
     if os.environ.get("TCLOSE_DEBUG"):  # for whoever looks for the mistake: its message may quote a cell
         traceback.print_exception(error)
     LOG.error("something unforeseen went wrong (%s)", type(error).__name__)
-    return f"Something unforeseen went wrong ({type(error).__name__}). Nothing was released."
+    return said("unforeseen_kind", kind=type(error).__name__)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 from tclose.app.project_settings import ProjectSettings
 
 MOST_STEPS = 100
+_STATES = itertools.count(1)  # of all projects together: a form of one project is never one of another
 
 
 @dataclass
 class ChangeHistory:
     """All settings that were, and which of them is the one now.
+
+    Attributes
+    ----------
+    steps, place
+        The settings, and which of them is the one now.
+    revision
+        Another number after every change, which no other project had since the app began.
 
     Examples
     --------
@@ -23,7 +32,7 @@ class ChangeHistory:
 
     steps: list[ProjectSettings]
     place: int = 0
-    revision: int = field(default=0)
+    revision: int = field(default_factory=lambda: next(_STATES))
 
     @property
     def now(self) -> ProjectSettings:
@@ -46,16 +55,16 @@ class ChangeHistory:
             return
         self.steps = [*self.steps[: self.place + 1], settings][-MOST_STEPS:]
         self.place = len(self.steps) - 1
-        self.revision += 1
+        self.revision = next(_STATES)
 
     def undo(self) -> None:
         """Go back by one."""
         if self.can_undo:
             self.place -= 1
-            self.revision += 1
+            self.revision = next(_STATES)
 
     def redo(self) -> None:
         """Go on by one."""
         if self.can_redo:
             self.place += 1
-            self.revision += 1
+            self.revision = next(_STATES)

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.evaluation.report.report_values import group_values
+from tclose.evaluation.report.report_words import summary
 from tclose.release.release import Release
 
 Groups = tuple[NDArray[np.int64], tuple[str, ...], str]
@@ -35,6 +36,12 @@ class ClassTable:
         The released quasi-identifiers.
     groups
         By sensitive attribute, the group of each row's value, the names of groups, and what they stand for.
+    words
+        What is reached, for people.
+    n_left_out
+        How many rows of the input are not released.
+    worst_first
+        All classes, those first that use most of their t, of these the smallest.
     """
 
     released: pl.DataFrame
@@ -44,6 +51,16 @@ class ClassTable:
     farthest: NDArray[np.float64]
     groups: dict[str, Groups]
     columns: tuple[str, ...]
+    words: str
+    n_left_out: int
+    worst_first: NDArray[np.int64]
+
+    def neighbours(self, place: int) -> tuple[int | None, int | None]:
+        """The classes before and after one, worst first; None at the ends."""
+        rank = int(np.flatnonzero(self.worst_first == place)[0])
+        before = int(self.worst_first[rank - 1]) if rank else None
+        after = int(self.worst_first[rank + 1]) if rank + 1 < len(self.worst_first) else None
+        return before, after
 
     def shows(self, text: str) -> NDArray[np.bool_]:
         """Which classes have a released value that holds this text; all if it is empty."""
@@ -61,10 +78,14 @@ def class_table(release: Release) -> ClassTable:
     schema, measured = release.schema, release.measured
     grouping = measured.grouping
     firsts = np.unique(grouping.labels, return_index=True)[1].astype(np.int64)
-    asked = {each.column: float(each.t or 1) or 1.0 for each in schema.sensitive}
+    asked = {each.column: float(each.t or 1) for each in schema.sensitive}
+    asked |= {joint.name: float(joint.t or 1) for joint in schema.joint}
     distances = {name: measured.distances(name).floats for name in measured.t}
     used = [found / asked.get(name, 1.0) for name, found in distances.items()]
     farthest = np.max(used, axis=0) if used else np.zeros(len(grouping.sizes))
     groups = {each.column: group_values(schema, measured, each) for each in schema.sensitive}
-    columns = tuple(schema.released_quasi)
-    return ClassTable(release.aligned(), grouping.sizes, firsts, distances, farthest, groups, columns)
+    columns, words = tuple(schema.released_quasi), summary(schema, measured)
+    assert release.table is not None  # which is put in its random order once, and not while a page waits
+    n_left_out = int((release.classes < 0).sum())
+    counted = (release.aligned(), grouping.sizes, firsts, distances, farthest, groups, columns)
+    return ClassTable(*counted, words, n_left_out, np.lexsort((grouping.sizes, -farthest)))

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+import numpy as np
+
 from tclose.app.posted_forms import PostedForm
+from tclose.app.texts import said
 from tclose.errors import SchemaError, TableError
 from tclose.schema.columns import DISTANCES, KINDS, PUBLISH, Quasi, Sensitive
 from tclose.schema.schema import Schema
+from tclose.table.coded import CodedColumn
+from tclose.table.proposing.column_evidence import Evidence
 from tclose.table.proposing.guesses import Guess
+from tclose.table.proposing.table_proposal import why_not
 from tclose.table.quasi import build_axes
+from tclose.table.reading import Reader
 from tclose.table.sensitive import build_domain
 
 
@@ -29,7 +36,8 @@ class FormField:
     of
         The kinds or distances that have it; empty for all.
     sort
-        How a written value is read: text, number, numbers, texts, whole or either (a number, else a text).
+        How a written value is read: text, number, whole or either (a number, else a text); for several of them numbers,
+        texts or eithers.
     """
 
     key: str
@@ -45,6 +53,7 @@ FIELDS = {
         FormField("step", of=("numeric", "date"), sort="either"),
         FormField("bottom", of=("numeric", "date"), sort="either"),
         FormField("top", of=("numeric", "date"), sort="either"),
+        FormField("range", of=("numeric", "date"), sort="eithers"),
         FormField("publish", PUBLISH, of=("numeric", "date")),
         FormField("format", of=("date",)),
         FormField("weight", sort="number"),
@@ -56,6 +65,7 @@ FIELDS = {
         FormField("bins", of=("ordered",), sort="whole"),
         FormField("edges", of=("ordered",), sort="numbers"),
         FormField("order", of=("ordered",), sort="texts"),
+        FormField("range", of=("numeric",), sort="numbers"),
         FormField("format", of=("ordered",)),
     ),
 }
@@ -103,7 +113,8 @@ def read_keys(role: str, before: Mapping[str, Any], form: PostedForm) -> dict[st
         elif form.has(field.key) and not is_other:
             keys[field.key] = read_value(field, form.text(field.key))
     if is_other:
-        keys.pop("hierarchy", None)
+        for key in ("hierarchy", "matrix", "levels"):  # which belong to the kind or distance before
+            keys.pop(key, None)
     return {key: value for key, value in keys.items() if value is not None}
 
 
@@ -111,9 +122,9 @@ def read_value(field: FormField, text: str) -> Any:
     """What was written, as the schema takes it; None for nothing."""
     if not text or text == (field.choices or ("",))[0] == "interval":
         return None
-    if field.sort in ("numbers", "texts"):
-        parts = [part.strip() for part in text.split(";") if part.strip()]
-        return [_number(part, field.key) for part in parts] if field.sort == "numbers" else parts
+    if field.sort in ("numbers", "texts", "eithers"):
+        one = FormField(field.key, sort={"numbers": "number", "texts": "text", "eithers": "either"}[field.sort])
+        return [read_value(one, part.strip()) for part in text.split(";") if part.strip()]
     if field.sort == "number":
         return _number(text, field.key)
     if field.sort == "whole":
@@ -131,9 +142,9 @@ def _number(text: str, key: str) -> Decimal | int:
     try:
         number = Decimal(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
     except InvalidOperation:
-        raise SchemaError(f"'{key}' must be a number.") from None
+        raise SchemaError(said("number", key=key)) from None
     if not number.is_finite() or abs(number.adjusted()) > 300:
-        raise SchemaError(f"'{key}' must be a number of at most 300 digits.")
+        raise SchemaError(said("long_number", key=key))
     return int(number) if number == number.to_integral_value() else number
 
 
@@ -149,12 +160,30 @@ def check_column(guess: Guess, role: str, keys: Mapping[str, Any], whole: Mappin
     if role not in FIELDS:
         return
     if evidence.coded is None:
-        raise TableError(f"Column '{name}' cannot be {role}: {evidence.problem}. Leave it out.")
-    signs = {key: whole[key] for key in ("delimiter", "decimal", "thousands") if key in whole}
+        raise TableError(said("unusable", name=name, problem=evidence.problem))
+    if CHOOSING[role] not in keys:
+        raise TableError(said("unusable", name=name, problem=why_not(guess)))
     if role == "quasi":
-        schema = Schema.from_dict({"k": 1, "quasi": {name: dict(keys)}, **signs})
-        build_axes(evidence.reader, evidence.coded, schema.quasi[0], schema)
+        schema = Schema.from_dict({"k": 1, "quasi": {name: dict(keys)}, **_signs(whole)})
+        build_axes(*filled(evidence, whole), schema.quasi[0], schema)
         return
-    stand_in = {"kind": "categorical"}
-    schema = Schema.from_dict({"k": 1, "quasi": {f"{name} ": stand_in}, "sensitive": {name: dict(keys)}, **signs})
-    build_domain(evidence.reader, evidence.coded, schema.sensitive[0])
+    build_domain(*filled(evidence, whole), sensitive_schema(name, keys, whole).sensitive[0])
+
+
+def filled(evidence: Evidence, whole: Mapping[str, Any]) -> tuple[Reader, CodedColumn]:
+    """A column to be read, without missing values where their rows are left out."""
+    assert evidence.coded is not None
+    if whole.get("missing") != "drop" or not evidence.n_missing:
+        return evidence.reader, evidence.coded
+    rows = np.flatnonzero(~evidence.coded.spread(evidence.coded.values.is_null().to_numpy()))
+    return replace(evidence.reader, rows=evidence.reader.rows[rows]), evidence.coded.take(rows)
+
+
+def sensitive_schema(name: str, keys: Mapping[str, Any], whole: Mapping[str, Any]) -> Schema:
+    """A schema that has this sensitive attribute, and nothing else that matters."""
+    stand_in = {f"{name} ": {"kind": "categorical"}}
+    return Schema.from_dict({"k": 1, "quasi": stand_in, "sensitive": {name: dict(keys)}, **_signs(whole)})
+
+
+def _signs(whole: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: whole[key] for key in ("delimiter", "decimal", "thousands") if key in whole}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tclose.app.texts import load_texts
 from tclose.pages.charts import Axis, Bar, bars, bars_height, nice_ticks
 from tclose.pages.svg import Drawing, style_element
 from tclose.table.classes import Classes
@@ -103,7 +104,7 @@ def small_histogram(bar_heights: Sequence[int], name: str) -> str:
         tall = max(26 * height / most, 0.8 if height else 0.0)
         if tall:
             drawing.box(2 + place * width, 28 - tall, max(width - 1.5, 1.0), tall, "bar f line0")
-    return bare(drawing.svg(f"Histogram of {name}", inside=True))
+    return bare(drawing.svg(load_texts().pictures.histogram.format(name=name), inside=True))
 
 
 def commonest(evidence: Evidence, most: int = MOST_SHOWN) -> list[tuple[str, int, float]]:
@@ -160,10 +161,11 @@ def _counted(columns: tuple[CodedColumn, ...]) -> SinglingOut:
 
 def _bars(worst: Sequence[tuple[float, tuple[str, ...]]], together: float, n_columns: int) -> str:
     entries = [Bar(" + ".join(names), 100 * share, f"{share:.1%}") for share, names in worst]
-    entries.append(Bar(f"all {n_columns} together", 100 * together, f"{together:.1%}", "line1"))
+    words = load_texts().pictures
+    entries.append(Bar(words.together.format(n=n_columns), 100 * together, f"{together:.1%}", "line1"))
     drawing = Drawing(640, bars_height(len(entries)))
-    bars(drawing, Axis("rows that are alone, %", nice_ticks(0, max(entry.value for entry in entries) or 1)), entries)
-    return bare(drawing.svg("Which combinations of columns single rows out", inside=True))
+    bars(drawing, Axis(words.alone, nice_ticks(0, max(entry.value for entry in entries) or 1)), entries)
+    return bare(drawing.svg(words.combinations, inside=True))
 
 
 def bare(svg: str) -> str:

@@ -11,16 +11,17 @@ from tclose.app.column_forms import CHOOSING, check_column, fields_of, read_keys
 from tclose.app.column_profile import commonest, profiles, singling_out
 from tclose.app.project_settings import OPEN, ROLES, ColumnSettings
 from tclose.app.site import NotFoundError, Site, Visit, go
-from tclose.app.workbench import OpenProject
+from tclose.app.texts import said
+from tclose.app.workbench import BusyWorkError, OpenProject
 from tclose.errors import SchemaError, TcloseError
 from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.hierarchy_edits import read_arx_text
+from tclose.schema.schema import POLICIES, UNIT_PICKS, UNIT_ROWS
 from tclose.table.proposing.first_hierarchies import grouped
 from tclose.table.proposing.guesses import Guess
 from tclose.table.reading import texts
 
-UNIT_ROWS = ("one", "all")
-POLICIES = ("category", "drop", "error")
+MOST_IN_MATRIX = 100  # values of an attribute whose matrix is begun here
 
 
 def routes(site: Site) -> list[Route]:
@@ -55,7 +56,8 @@ def show_columns(visit: Visit) -> Response:
     return visit.page(
         "columns.html", "columns", columns=profiles(project.table.proposal), settings=settings, roles=ROLES,
         alone=alone, counts=counts, first_open=first_open, policies=POLICIES, unit_rows=UNIT_ROWS,
-        doubtful=project.table.proposal.spellings.doubtful,
+        unit_picks=UNIT_PICKS, schemas=visit.bench.allowed.schemas(),
+        has_schema=not settings.trouble(project.folder.folder), doubtful=project.table.proposal.spellings.doubtful,
     )  # fmt: skip
 
 
@@ -83,7 +85,7 @@ def _chosen(visit: Visit, project: OpenProject) -> list[str]:
     names = list(project.settings.columns)
     places = [int(each) for each in visit.form.every("column") if each.isascii() and each.isdigit()]
     if not places:
-        raise SchemaError("Tick at least one column.")
+        raise SchemaError(said("tick_column"))
     if not all(place < len(names) for place in places):
         raise NotFoundError
     return [names[place] for place in places]
@@ -113,7 +115,7 @@ def _change_roles(project: OpenProject, roles: dict[str, str]) -> None:
     settings = project.settings
     for name, role in roles.items():
         if role not in ROLES:
-            raise SchemaError("There is no such role.")
+            raise SchemaError(said("no_role"))
         guess, column = project.table.proposal.guesses[name], settings.columns[name]
         keys = {"quasi": column.quasi, "sensitive": column.sensitive}.get(role, {})
         check_column(guess, role, keys, settings.keys)
@@ -130,7 +132,7 @@ def set_column(visit: Visit) -> Response:
         column = project.settings.columns[guess.column]
         role = form.text("role") or column.role
         if role not in ROLES:
-            raise SchemaError("There is no such role.")
+            raise SchemaError(said("no_role"))
         changes: dict[str, Any] = {"role": role}
         if form.text("date_format") in guess.evidence.formats:
             dated = guess.with_format(form.text("date_format"))
@@ -140,6 +142,8 @@ def set_column(visit: Visit) -> Response:
             keys = read_keys(role, before, form) if role == column.role else dict(before)
             if keys.get("distance") == "hierarchical" and "hierarchy" not in keys:
                 keys["hierarchy"] = first_tree(guess).nested()
+            if keys.get("distance") == "matrix" and "matrix" not in keys:
+                keys["matrix"] = first_matrix(guess)
             check_column(guess, role, keys, project.settings.keys)
             changes[role] = keys
         project.change(project.settings.with_column(guess.column, **changes))
@@ -158,21 +162,51 @@ def first_tree(guess: Guess) -> Hierarchy:
     return Hierarchy.flat(texts(guess.evidence.coded.values.drop_nulls()).to_list())
 
 
+def first_matrix(guess: Guess) -> dict[str, Any]:
+    """A matrix to begin with: all values are equally far apart."""
+    assert guess.evidence.coded is not None
+    labels = texts(guess.evidence.coded.values.drop_nulls()).to_list()
+    if len(labels) > MOST_IN_MATRIX:
+        raise SchemaError(said("large_matrix", name=guess.column, n=len(labels), most=MOST_IN_MATRIX))
+    return {"values": labels, "costs": [[int(one != other) for other in labels] for one in labels]}
+
+
 def set_table_keys(visit: Visit) -> Response:
     """Say what holds for the whole table: missing values, and what a row is."""
     form = visit.form
     with visit.bench.lock:
         project = visit.bench.check_revision(form.number("revision"))
-        policy, rows = form.text("missing") or None, form.text("unit_rows") or None
-        if policy not in (None, *POLICIES) or rows not in (None, *UNIT_ROWS):
-            raise SchemaError("There is no such choice.")
+        policy = form.text("missing") or None
+        if policy not in (None, *POLICIES):
+            raise SchemaError(said("no_choice"))
         spelled = [part.strip() for part in form.text("missing_values").split(";") if part.strip()]
-        settings = project.settings.with_keys(missing=policy, missing_values=spelled or None, unit_rows=rows)
-        if spelled == list(project.settings.keys.get("missing_values", [])):
+        settings = project.settings.with_keys(
+            missing=policy, missing_values=spelled or None, **_unit_keys(visit, project)
+        )
+        if tuple(spelled) == project.spelled:
             project.change(settings)
             return go("/columns")
-    visit.bench.look_again(project, settings)
+        visit.bench.look_again(project, settings)
     return go("/job")
+
+
+def _unit_keys(visit: Visit, project: OpenProject) -> dict[str, Any]:
+    """What becomes of several rows of a person: which are kept, and by which column."""
+    form = visit.form
+    if not project.settings.having("unit"):
+        return {}
+    rows, pick = form.text("unit_rows") or None, form.text("unit_pick") or None
+    if rows not in (None, *UNIT_ROWS) or pick not in (None, *UNIT_PICKS):
+        raise SchemaError(said("no_choice"))
+    if rows != "one" or pick == "random":
+        pick = None
+    names, place = list(project.settings.columns), form.number("unit_order")
+    if pick is not None and (place is None or place >= len(names)):
+        raise SchemaError(said("unit_order"))
+    order = names[place] if pick is not None and place is not None else None
+    if order is not None and project.settings.columns[order].role == "unit":
+        raise SchemaError(said("unit_order"))
+    return {"unit_rows": rows, "unit_pick": pick, "unit_order": order}
 
 
 def undo(visit: Visit) -> Response:
@@ -189,6 +223,13 @@ def _step(visit: Visit, way: str) -> Response:
     with visit.bench.lock:
         project = visit.bench.check_revision(visit.form.number("revision"))
         getattr(project.history, way)()
+        try:
+            looks_again = visit.bench.follow_missing(project)
+        except BusyWorkError:
+            getattr(project.history, {"undo": "redo", "redo": "undo"}[way])()
+            raise
         project.save()
+    if looks_again:
+        return go("/job")
     back = visit.form.text("back")
     return go(back if back in ("/columns", "/hierarchies", "/promise", "/run") else "/columns")

@@ -15,6 +15,7 @@ from typing import Any
 
 from tclose.app.access_keys import AccessKeys
 from tclose.app.posted_forms import MOST_BYTES, PostedForm
+from tclose.app.texts import said
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -29,6 +30,7 @@ FORM, STREAM = "application/x-www-form-urlencoded", "application/octet-stream"
 SHOWN_AS = ("document", "empty", "script", "style", "image")  # what browsers say a request is for; no frame
 LONGEST_PATH = 512
 FORM_SECONDS = 15.0
+MOST_OF_STRANGERS = 4096  # bytes of the form that anybody may send: a token
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -95,7 +97,7 @@ class Gate:
             await answer.refuse(refused.status, refused.why)
         except Exception as error:  # its message may quote a cell
             LOG.error("something unforeseen went wrong (%s)", type(error).__name__)
-            await answer.refuse(500, "Something unforeseen went wrong. Nothing was released.")
+            await answer.refuse(500, said("unforeseen"))
         return None
 
     async def _let_in(self, scope: Scope, receive: Receive, answer: Answer) -> None:
@@ -104,7 +106,7 @@ class Gate:
         self._check_sender(scope, headers)
         is_public = scope["path"] in OPEN_TO_ALL
         if not is_public and not self.keys.is_cookie("; ".join(headers.get("cookie", []))):
-            raise Refused(403, "This page is not open here. Use the link that the terminal shows.")
+            raise Refused(403, said("not_entered"))
         if scope["method"] == "POST":
             receive = await self._check_form(scope, headers, receive)
         if not is_public:
@@ -113,23 +115,23 @@ class Gate:
 
     def _check_address(self, scope: Scope, headers: dict[str, list[str]]) -> None:
         if headers.get("host") != [self.authority]:
-            raise Refused(421, "This server is not the one that was asked for.")
+            raise Refused(421, said("other_host"))
         if scope["method"] not in ("GET", "HEAD", "POST"):
-            raise Refused(405, "Only GET, HEAD and POST are known here.")
+            raise Refused(405, said("other_verb"))
         if scope.get("query_string"):
-            raise Refused(400, "Addresses have no query here.")
+            raise Refused(400, said("no_query"))
         if len(scope.get("raw_path") or b"") > LONGEST_PATH:
-            raise Refused(414, "The address is too long.")
+            raise Refused(414, said("long_address"))
 
     def _check_sender(self, scope: Scope, headers: dict[str, list[str]]) -> None:
         origins, changes = headers.get("origin", []), scope["method"] == "POST"
         if (changes or origins) and origins != [self.origin]:
-            raise Refused(403, "The request does not come from a page of this app.")
+            raise Refused(403, said("other_origin"))
         is_entering = scope["path"] == ENTER and not changes  # from the terminal's link, or another program
         if not is_entering and any(site not in ("same-origin", "none") for site in headers.get("sec-fetch-site", [])):
-            raise Refused(403, "The request comes from another site.")
+            raise Refused(403, said("other_site"))
         if any(place not in SHOWN_AS for place in headers.get("sec-fetch-dest", [])):
-            raise Refused(403, "The app is not shown within other pages.")
+            raise Refused(403, said("framed"))
 
     async def _check_form(self, scope: Scope, headers: dict[str, list[str]], receive: Receive) -> Receive:
         """Read a form and look for its token; a stream of bytes brings the token in a header, and is read later."""
@@ -137,15 +139,15 @@ class Gate:
         kind = kind.partition(";")[0].strip().lower()
         token = "".join(headers.get("x-form-token", []))
         if others or kind not in (FORM, STREAM):
-            raise Refused(415, "Only forms and files are taken.")
+            raise Refused(415, said("no_form"))
         if kind == FORM:
-            form = await _read_form(headers, receive)
+            form = await _read_form(headers, receive, MOST_OF_STRANGERS if scope["path"] == ENTER else MOST_BYTES)
             scope["tclose.form"] = form
             token = token or form.text("form_token")
         elif scope["path"] == ENTER:
-            raise Refused(415, "Only a form is taken here.")
+            raise Refused(415, said("no_stream"))
         if scope["path"] != ENTER and not self.keys.is_form_token(token):
-            raise Refused(403, "The form is not one of this app, or is an old one. Load the page again.")
+            raise Refused(403, said("old_form"))
         return receive if kind == STREAM else _after_form(receive)
 
 
@@ -181,19 +183,19 @@ def _headers(scope: Scope) -> dict[str, list[str]]:
     return found
 
 
-async def _read_form(headers: dict[str, list[str]], receive: Receive) -> PostedForm:
+async def _read_form(headers: dict[str, list[str]], receive: Receive, most: int) -> PostedForm:
     told = "".join(headers.get("content-length", []))
-    if told.isdigit() and int(told) > MOST_BYTES:
-        raise Refused(413, "The form is too large.")
+    if told.isdigit() and int(told) > most:
+        raise Refused(413, said("large_form"))
     try:
-        return PostedForm.parse(await asyncio.wait_for(_read_all(receive), FORM_SECONDS))
+        return PostedForm.parse(await asyncio.wait_for(_read_all(receive, most), FORM_SECONDS))
     except TimeoutError:
-        raise Refused(408, "The form came too slowly.") from None
+        raise Refused(408, said("slow_form")) from None
     except ValueError:
-        raise Refused(400, "The form cannot be read.") from None
+        raise Refused(400, said("unread_form")) from None
 
 
-async def _read_all(receive: Receive) -> bytes:
+async def _read_all(receive: Receive, most: int) -> bytes:
     parts, size = [], 0
     while True:
         message = await receive()
@@ -201,8 +203,8 @@ async def _read_all(receive: Receive) -> bytes:
             raise ValueError
         parts.append(message.get("body", b""))
         size += len(parts[-1])
-        if size > MOST_BYTES:
-            raise Refused(413, "The form is too large.")
+        if size > most:
+            raise Refused(413, said("large_form"))
         if not message.get("more_body"):
             return b"".join(parts)
 

@@ -14,6 +14,7 @@ from tclose.app.column_forms import FormField, check_column, read_value
 from tclose.app.column_profile import value_counts
 from tclose.app.columns_step import first_tree, guess_at
 from tclose.app.site import Site, Visit, go
+from tclose.app.texts import said
 from tclose.app.workbench import OpenProject
 from tclose.errors import SchemaError, TcloseError
 from tclose.schema.builders import Builder, builder_from_dict
@@ -93,7 +94,7 @@ def _role(project: OpenProject, name: str) -> tuple[str, Mapping[str, Any]]:
         return "sensitive", column.sensitive
     if column.role == "quasi":
         return "quasi", column.quasi
-    raise SchemaError(f"Column '{name}' has no hierarchy in its role. Make it a quasi-identifier first.")
+    raise SchemaError(said("no_hierarchy", name=name))
 
 
 def show_hierarchies(visit: Visit) -> Response:
@@ -136,22 +137,15 @@ def show_hierarchy(visit: Visit) -> Response:
 def _state(project: OpenProject, guess: Guess) -> HierarchyState:
     role, keys = _role(project, guess.column)
     held = keys.get("hierarchy")
-    tree = _tree(held, guess.column)
+    tree = project.settings.columns[guess.column].tree(role, guess.column)
     if tree is not None:
-        lines = _lines(tree, guess)
-        return HierarchyState(role, keys, tree, lines[:MOST_NODES], [], len(lines) > MOST_NODES)
+        return HierarchyState(role, keys, tree, _lines(tree, guess), [], len(tree.labels) > MOST_NODES)
     labels = [] if held is None else _example(builder_from_dict(held, guess.column), guess)
     return HierarchyState(role, keys, None, [], labels)
 
 
-def _tree(held: Any, name: str) -> Hierarchy | None:
-    if isinstance(held, Mapping) and not isinstance(held.get("build"), str) and held:
-        return Hierarchy.from_nested(held, name=name)
-    return None
-
-
 def _lines(tree: Hierarchy, guess: Guess) -> list[TreeLine]:
-    """The tree in pre-order with the rows of each entry."""
+    """The beginning of the tree in pre-order with the rows of each entry."""
     assert guess.evidence.coded is not None
     labels = texts(guess.evidence.coded.values.drop_nulls()).to_list()
     rows = dict(zip(labels, value_counts(guess.evidence).tolist(), strict=True))
@@ -161,7 +155,7 @@ def _lines(tree: Hierarchy, guess: Guess) -> list[TreeLine]:
     sums = tree.sums(weights)
     return [
         TreeLine(node, label, int(tree.depths[node]), int(sums[node]), int(tree.leaf_counts[node]), node in leaves)
-        for node, label in enumerate(tree.labels)
+        for node, label in enumerate(tree.labels[:MOST_NODES])
     ]
 
 
@@ -201,7 +195,7 @@ def build(visit: Visit) -> Response:
         _, keys = _role(project, guess.column)
         name = BUILDS.get(str(keys.get("kind")))
         if name is None:
-            raise SchemaError("Only numbers, dates and codes have hierarchies that are built.")
+            raise SchemaError(said("not_built"))
         if form.has("propose"):
             return _change(visit, built(guess.evidence, keys))
         given = form.every("levels") if name == "dates" else _numbers(form.text("numbers"))
@@ -227,9 +221,9 @@ def edit(visit: Visit) -> Response:
     with visit.bench.lock:
         project = visit.bench.check_revision(form.number("revision"))
         guess = guess_at(project, visit.number("column"))
-        tree = _tree(_role(project, guess.column)[1].get("hierarchy"), guess.column)
+        tree = project.settings.columns[guess.column].tree(_role(project, guess.column)[0], guess.column)
         if tree is None:
-            raise SchemaError("There is no tree to change yet. Begin one.")
+            raise SchemaError(said("no_tree"))
         nodes = [int(each) for each in form.every("node") if each.isascii() and each.isdigit()]
         return _change(visit, _edited(tree, visit, nodes).nested())
 
@@ -244,15 +238,15 @@ def _edited(tree: Hierarchy, visit: Visit, nodes: list[int]) -> Hierarchy:
         return move_nodes(tree, nodes, -1 if parent is None else parent)
     if what == "rename":
         if len(nodes) != 1:
-            raise SchemaError("Tick the one group that gets another name.")
+            raise SchemaError(said("tick_one_group"))
         return rename_node(tree, nodes[0], form.text("label"))
     if what == "dissolve":
         for node in sorted(nodes, reverse=True):
             tree = dissolve_node(tree, node)
         if not nodes:
-            raise SchemaError("Tick the groups to dissolve.")
+            raise SchemaError(said("tick_groups"))
         return tree
-    raise SchemaError("There is no such change.")
+    raise SchemaError(said("no_change"))
 
 
 def read_text(visit: Visit) -> Response:
@@ -268,11 +262,15 @@ def remove(visit: Visit) -> Response:
 
 
 def download(visit: Visit) -> Response:
-    """The tree as ARX reads it."""
+    """The hierarchy as ARX reads it; one that is built has all values of the table."""
     project = visit.bench.the_project()
     guess = guess_at(project, visit.number("column"))
-    tree = _tree(_role(project, guess.column)[1].get("hierarchy"), guess.column)
+    role, keys = _role(project, guess.column)
+    held, tree = keys.get("hierarchy"), project.settings.columns[guess.column].tree(role, guess.column)
+    if tree is None and held is not None and guess.evidence.coded is not None:
+        values = texts(guess.evidence.coded.values.drop_nulls()).to_list()
+        tree = builder_from_dict(held, guess.column).build(values)
     if tree is None:
-        raise SchemaError("There is no tree to save.")
+        raise SchemaError(said("no_tree_to_save"))
     headers = {"content-disposition": 'attachment; filename="hierarchy.csv"'}
     return Response(arx_text(tree), media_type="text/csv; charset=utf-8", headers=headers)

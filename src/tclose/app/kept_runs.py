@@ -16,6 +16,7 @@ from tclose.release.atomic import PRIVATE, write_whole
 from tclose.release.release import Release
 
 CLASSES, SCHEMA = "classes.npz", "schema.toml"
+FOUND = {"loss", "rows", "classes", "k", "asked_k", "t", "asked_t", "seconds", "query_error", "gains"}
 
 
 @dataclass
@@ -36,6 +37,10 @@ class KeptRun:
         Whether somebody stopped it, or its time was up: then its seed alone does not lead to the same classes.
     found
         What was reached: loss, classes, k, t and what attackers and analysts find.
+    allow_single_class
+        Whether one class holding all rows will do.
+    has_classes
+        Whether its classes were found and kept before it was lost.
     """
 
     number: int
@@ -48,6 +53,8 @@ class KeptRun:
     notes: list[str] = field(default_factory=list)
     was_stopped: bool = False
     found: dict[str, Any] = field(default_factory=dict)
+    allow_single_class: bool = False
+    has_classes: bool = False
 
     @property
     def label(self) -> str:
@@ -73,7 +80,8 @@ class KeptRun:
             return None
         if run.state == "running":
             run.state = "lost"
-        if run.state == "done" and not (folder / CLASSES).is_file():
+        run.has_classes = (folder / CLASSES).is_file()
+        if run.state == "done" and not (run.has_classes and FOUND <= set(run.found)):
             run.state = "lost"
         return run
 
@@ -92,11 +100,18 @@ def reached(release: Release, query_error: float | None, gains: Gains) -> dict[s
         "k": measured.k,
         "asked_k": release.schema.k,
         "t": {name: float(value) for name, value in measured.t.items()},
-        "asked_t": {each.column: float(each.t) for each in release.schema.sensitive if each.t is not None},
+        "asked_t": {each.column: float(each.t) for each in release.schema.sensitive if each.t is not None}
+        | {joint.name: float(joint.t) for joint in release.schema.joint},
         "seconds": sum(release.record.seconds.get(stage, 0.0) for stage in ("partition",)),
         "query_error": query_error,
         "gains": asdict(gains),
     }
+
+
+def promises_differ(runs: Sequence[KeptRun]) -> bool:
+    """Whether runs promise different k or t: then the one that loses least may just promise less."""
+    done = [run.found for run in runs if run.state == "done"]
+    return any((each["asked_k"], each["asked_t"]) != (done[0]["asked_k"], done[0]["asked_t"]) for each in done[1:])
 
 
 def best_marks(runs: Sequence[KeptRun]) -> dict[int, list[str]]:

@@ -15,12 +15,13 @@ from tclose.app.class_table import class_table
 from tclose.app.column_profile import bare
 from tclose.app.run_step import findings, release_of
 from tclose.app.site import NotFoundError, Show, Site, Visit, go
+from tclose.app.texts import load_texts
 from tclose.app.workbench import OpenProject
 from tclose.evaluation.attacks.attack import attack
 from tclose.evaluation.choosing.what_binds import what_binds
 from tclose.evaluation.report.report_values import shares_of
-from tclose.evaluation.report.report_words import summary
 from tclose.evaluation.utility.utility import beside
+from tclose.pages.card import promise_rows
 from tclose.pages.charts import Axis, Beside, bars_beside, beside_height, nice_ticks
 from tclose.pages.svg import Drawing
 from tclose.release.release import Release
@@ -87,7 +88,7 @@ def make_again(visit: Visit) -> Response:
 
     def work(job: BackgroundJob) -> None:
         job.listen("verify", None, None)
-        release_of(visit.bench, project, number)
+        class_table(release_of(visit.bench, project, number))
 
     visit.bench.begin("restore", f"/look/{number}", work)
     return go("/job")
@@ -97,14 +98,16 @@ def show_look(visit: Visit) -> Response:
     """What was reached, what binds, and the private report."""
     project, release = _release(visit)
     number = visit.number("run")
-    run, measured = project.runs[number], release.measured
+    run, counted = project.runs[number], class_table(release)
     report = "\n".join(project.reports.get(number, []))
     binding = [] if release.binding is None else release.binding.sentences()
     has_gains = release.binding is not None and release.binding.measured is not None
     others = [each for each in sorted(project.runs) if project.runs[each].state == "done"]
     return visit.page(
-        "look.html", "look", run=run, release=release, words=summary(release.schema, measured), report=report,
+        "look.html", "look", run=run, release=release, words=counted.words, report=report,
         binding=binding, has_gains=has_gains, others=others, n_rows=project.table.source.n_rows,
+        promises=promise_rows(release.certificate.as_dict()), n_left_out=counted.n_left_out,
+        worst=int(counted.worst_first[0]),
     )  # fmt: skip
 
 
@@ -175,10 +178,11 @@ def show_both(visit: Visit) -> Response:
     source = project.table.source
     columns = [["" if each is None else str(each) for each in source.column(name).gather(places)] for name in names]
     before = list(zip(*columns, strict=True))
+    owners = {made: place for place, quasi in enumerate(release.schema.quasi) for made in quasi.released}
     rows = _page_of(frame, first, ROWS_A_PAGE)
     return visit.page(
         "released.html", "look", run=visit.number("run"), names=frame.columns, rows=rows, page=page, last=last,
-        before=before, quasi=names,
+        before=before, owners=owners,
     )  # fmt: skip
 
 
@@ -224,9 +228,11 @@ def show_class(visit: Visit) -> Response:
     names = list(release.schema.released_quasi)
     values = table.released.select(names).row(int(table.firsts[place]))
     shown = list(zip(names, ["" if each is None else str(each) for each in values], strict=True))
+    joints = [(each.name, float(table.distances[each.name][place]), each.t) for each in release.schema.joint]
     return visit.page(
-        "class.html", "look", run=visit.number("run"), size=int(table.sizes[place]), values=shown, pictures=pictures
-    )
+        "class.html", "look", run=visit.number("run"), size=int(table.sizes[place]), values=shown, pictures=pictures,
+        joints=joints, neighbours=table.neighbours(place),
+    )  # fmt: skip
 
 
 def distribution(column: str, names: Any, whole: Any, own: Any) -> str:
@@ -234,5 +240,6 @@ def distribution(column: str, names: Any, whole: Any, own: Any) -> str:
     entries = [Beside(name, 100 * share, [100 * mine]) for name, share, mine in zip(names, whole, own, strict=True)]
     drawing = Drawing(720, beside_height(1, len(entries)))
     most = max((max(entry.whole, *entry.values) for entry in entries), default=1.0)
-    bars_beside(drawing, Axis("share of rows, %", nice_ticks(0, most)), ["this class"], entries)
-    return bare(drawing.svg(f"Shares of the values of {column}", inside=True))
+    words = load_texts().pictures
+    bars_beside(drawing, Axis(words.shares, nice_ticks(0, most)), [words.this_class], entries)
+    return bare(drawing.svg(words.shares_of.format(name=column), inside=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
-MOST_BYTES = 1 << 20
+MOST_BYTES = 8 << 20  # hierarchies of thousands of codes are pasted into a form
 MOST_FIELDS = 5000
 
 

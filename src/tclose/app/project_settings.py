@@ -6,17 +6,22 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from tclose.app.texts import said
 from tclose.errors import SchemaError
+from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
 from tclose.table.proposing.table_proposal import TableProposal
 
 ROLES = ("quasi", "sensitive", "identifier", "keep", "unit", "open")
 OPEN = "open"
+READING = ("delimiter", "encoding", "decimal", "thousands", "header")  # keys of how a file is read
+OF_COLUMNS = ("quasi", "sensitive", "identifiers", "keep", "unit", "roles")  # keys that roles say already
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,19 @@ class ColumnSettings:
     role: str
     quasi: Mapping[str, Any] = field(default_factory=dict)
     sensitive: Mapping[str, Any] = field(default_factory=dict)
+
+    def tree(self, role: str, name: str) -> Hierarchy | None:
+        """The tree of its values under a role, made once; None without one, or where it is built."""
+        held = getattr(self, role).get("hierarchy")
+        if not isinstance(held, Mapping) or isinstance(held.get("build"), str) or not held:
+            return None
+        if role not in self._trees:
+            self._trees[role] = Hierarchy.from_nested(held, name=name)
+        return self._trees[role]
+
+    @cached_property
+    def _trees(self) -> dict[str, Hierarchy]:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -89,6 +107,30 @@ class ProjectSettings:
         }
         return replace(self, columns=columns)
 
+    def with_guesses(self, before: TableProposal, after: TableProposal) -> ProjectSettings:
+        """The same where columns whose keys are still those of an earlier guess get those of a later one."""
+        columns = {}
+        for name, column in self.columns.items():
+            old, new = before.guesses[name], after.guesses[name]
+            quasi = dict(new.quasi or {}) if column.quasi == dict(old.quasi or {}) else column.quasi
+            told = dict(new.sensitive or {}) if column.sensitive == dict(old.sensitive or {}) else column.sensitive
+            columns[name] = replace(column, quasi=quasi, sensitive=told)
+        return replace(self, columns=columns)
+
+    def with_schema(self, roles: Mapping[str, str], keys: Mapping[str, Any]) -> ProjectSettings:
+        """The same where columns have the roles and keys of a schema; one that it does not name is open.
+
+        How the file is read stays as it was found.
+        """
+        columns = {}
+        for name, column in self.columns.items():
+            quasi, told = keys["quasi"].get(name, column.quasi), keys["sensitive"].get(name, column.sensitive)
+            role = roles.get(name, column.role if column.role == "identifier" else OPEN)
+            columns[name] = ColumnSettings(role, quasi, told)
+        reading = {key: value for key, value in self.keys.items() if key in READING}
+        rest = {key: value for key, value in keys.items() if key not in (*OF_COLUMNS, *READING)}
+        return ProjectSettings(columns, {**rest, **reading})
+
     def having(self, role: str) -> list[str]:
         """The columns with this role."""
         return [name for name, column in self.columns.items() if column.role == role]
@@ -141,10 +183,26 @@ class ProjectSettings:
         SchemaError
             Columns are open, or what was settled cannot be promised.
         """
+        found = self._made.get(str(base))
+        if found is None:
+            found = self._made[str(base)] = self._make(base)
+        if isinstance(found, SchemaError):
+            raise SchemaError(*found.args)
+        return found
+
+    @cached_property
+    def _made(self) -> dict[str, Schema | SchemaError]:
+        """Schemas by their folder, or why there is none: every page asks, and a tree of many values takes its time."""
+        return {}
+
+    def _make(self, base: Path | str) -> Schema | SchemaError:
         if waiting := self.having(OPEN):
             listed = ", ".join(f"'{name}'" for name in waiting[:5]) + (", ..." if len(waiting) > 5 else "")
-            raise SchemaError(f"{len(waiting)} columns have no role yet: {listed}. Give each one under Columns.")
-        return Schema.from_dict(self.schema_keys(), base)
+            return SchemaError(said("no_roles", n=len(waiting), names=listed))
+        try:
+            return Schema.from_dict(self.schema_keys(), base)
+        except SchemaError as error:
+            return error.with_traceback(None)
 
     def trouble(self, base: Path | str = ".") -> str:
         """Why there is no schema yet; empty if there is one."""
@@ -156,6 +214,10 @@ class ProjectSettings:
 
     def to_text(self) -> str:
         """As TOML, in which every number stands as it was written."""
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         columns = [
             {"name": name, "role": column.role, "quasi": dict(column.quasi), "sensitive": dict(column.sensitive)}
             for name, column in self.columns.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from starlette.responses import Response
@@ -16,8 +17,9 @@ from tclose.algorithms.tight.tight import EFFORTS
 from tclose.app.background_job import BackgroundJob, problem_of
 from tclose.app.class_table import class_table
 from tclose.app.column_profile import bare
-from tclose.app.kept_runs import CLASSES, SCHEMA, KeptRun, best_marks, reached
+from tclose.app.kept_runs import CLASSES, SCHEMA, KeptRun, best_marks, promises_differ, reached
 from tclose.app.site import NotFoundError, Site, Visit, go
+from tclose.app.texts import said
 from tclose.app.workbench import BusyWorkError, OpenProject, Workbench
 from tclose.errors import SchemaError, TcloseError
 from tclose.evaluation.attacks.attack import Attacks, attack
@@ -70,7 +72,7 @@ def show_run(visit: Visit) -> Response:
     return visit.page(
         "run.html", "run", methods=choices(schema), default=DEFAULT, efforts=list(EFFORTS), runs=runs, trouble=trouble,
         marks=best_marks(runs), comparison=bare("\n".join(comparison)), compared=COMPARED,
-        rows=project.table.source.n_rows,
+        rows=project.table.source.n_rows, has_other_promises=promises_differ(runs),
     )  # fmt: skip
 
 
@@ -95,14 +97,18 @@ def begin_run(visit: Visit) -> Response:
         project = visit.bench.check_revision(form.number("revision"))
         method = form.text("method") or DEFAULT
         if method not in REGISTRY:
-            raise SchemaError("There is no such method.")
+            raise SchemaError(said("no_method"))
         options = {"effort": form.text("effort") or "balanced"} if method == DEFAULT else {}
-        find(method, options)
+        schema = project.settings.schema(project.folder.folder)
+        check_capable(find(method, options), schema)
         seed = form.number("seed") if form.text("seed") else secrets.randbits(31)
         if seed is None:
-            raise SchemaError("The seed must be a whole number of at most nine digits.")
-        run = KeptRun(_next_number(project), method, options, seed, _seconds(form.text("seconds")))
-        start_run(visit.bench, project, run, project.settings.schema(project.folder.folder))
+            raise SchemaError(said("seed"))
+        run = KeptRun(
+            _next_number(project), method, options, seed, _seconds(form.text("seconds")),
+            allow_single_class=form.has("single"),
+        )  # fmt: skip
+        start_run(visit.bench, project, run, schema)
     return go("/run")
 
 
@@ -114,7 +120,7 @@ def _seconds(given: str) -> float | None:
     except ValueError:
         seconds = math.nan
     if not 0 <= seconds <= 10**6:
-        raise SchemaError("The time must be a number of seconds.")
+        raise SchemaError(said("seconds"))
     return seconds
 
 
@@ -122,22 +128,30 @@ def _next_number(project: OpenProject) -> int:
     return max([0, *project.runs, *project.folder.runs()]) + 1
 
 
-def start_run(bench: Workbench, project: OpenProject, run: KeptRun, schema: Schema) -> None:
-    """Begin a run in the background; that it began is written down before, so that a crash shows."""
+def start_run(
+    bench: Workbench, project: OpenProject, run: KeptRun, schema: Schema, start: Partition | None = None
+) -> None:
+    """Begin a run in the background; that it began is written down before, so that a crash shows.
+
+    `start` are classes that the run had found when the app ended: they are released as they are.
+    """
     if bench.is_busy:
         raise BusyWorkError
     folder = project.folder.run_folder(run.number)
     run.write(folder)
     write_whole(folder / SCHEMA, schema.to_toml(folder).encode(), PRIVATE)
     project.runs[run.number] = run
-    bench.begin("run", "/run", lambda job: _carry_out(bench, project, run, schema, job))
+    bench.begin("run", "/run", lambda job: _carry_out(bench, project, run, schema, job, start))
 
 
-def _carry_out(bench: Workbench, project: OpenProject, run: KeptRun, schema: Schema, job: BackgroundJob) -> None:
+def _carry_out(
+    bench: Workbench, project: OpenProject, run: KeptRun, schema: Schema, job: BackgroundJob, start: Partition | None
+) -> None:
     try:
         release = anonymize(
-            project.table.source, schema, method=find(run.method, run.options), seed=run.seed,
-            time=run.seconds_allowed, progress=job.listen, control=job.control,
+            project.table.source, schema, method=find(run.method, run.options), seed=run.seed, start=start,
+            time=run.seconds_allowed if start is None else 0, progress=job.listen, control=job.control,
+            allow_single_class=run.allow_single_class,
         )  # fmt: skip
         finish_run(bench, project, run, release, job)
     except Exception as error:
@@ -150,7 +164,8 @@ def finish_run(bench: Workbench, project: OpenProject, run: KeptRun, release: Re
     """Keep the classes first, then what can be said of them."""
     folder = project.folder.run_folder(run.number)
     release.write_partition(folder / CLASSES)
-    run.was_stopped = bool(release.facts.get("stopped_early")) or job.control.stop
+    run.was_stopped = run.was_stopped or bool(release.facts.get("stopped_early")) or job.control.stop
+    run.write(folder)  # a crash from here on loses no class
     error, gains, parts = None, Gains(math.nan, math.nan, 1 / max(release.measured.k, 1)), None
     if release.measured.rows <= MOST_ATTACKED:
         job.listen("attacks", None, None)
@@ -191,13 +206,16 @@ def release_of(bench: Workbench, project: OpenProject, number: int) -> Release:
     if run is None:
         raise NotFoundError
     if run.state != "done":
-        raise SchemaError("This run has no release.")
+        raise SchemaError(said("no_release"))
     if number not in project.releases:
         folder = project.folder.run_folder(number)
         start = Partition.load(folder / CLASSES)
         schema = Schema.load(folder / SCHEMA)
         method = find(run.method, run.options)
-        release = anonymize(project.table.source, schema, method=method, seed=run.seed, time=0, start=start)
+        release = anonymize(
+            project.table.source, schema, method=method, seed=run.seed, time=0, start=start,
+            allow_single_class=run.allow_single_class,
+        )  # fmt: skip
         with bench.lock:
             project.releases = dict([*project.releases.items(), (number, release)][-4:])
     return project.releases[number]
@@ -210,21 +228,38 @@ def run_again(visit: Visit) -> Response:
         before = project.runs.get(visit.form.number("run") or 0)
         if before is None:
             raise NotFoundError
-        run = KeptRun(before.number, before.method, before.options, before.seed, before.seconds_allowed)
-        schema = Schema.load(project.folder.run_folder(before.number) / SCHEMA)
-        start_run(visit.bench, project, run, schema)
+        if before.state not in ("lost", "failed"):
+            raise SchemaError(said("not_lost"))
+        run = KeptRun(
+            before.number, before.method, before.options, before.seed, before.seconds_allowed,
+            was_stopped=before.was_stopped, allow_single_class=before.allow_single_class,
+        )  # fmt: skip
+        folder = project.folder.run_folder(before.number)
+        start_run(visit.bench, project, run, Schema.load(folder / SCHEMA), _kept_classes(before, folder))
     return go("/run")
 
 
+def _kept_classes(before: KeptRun, folder: Path) -> Partition | None:
+    """The classes of a run that was lost after it had found them; None where they are to be searched for."""
+    path = folder / CLASSES
+    return Partition.load(path) if before.state == "lost" and path.is_file() else None
+
+
 def remove_run(visit: Visit) -> Response:
-    """Remove a run and its files."""
+    """Remove a run and its files, once somebody said again that it is meant."""
+    texts = visit.site.texts
     with visit.bench.lock:
         project = visit.bench.check_revision(visit.form.number("revision"))
         run = project.runs.get(visit.form.number("run") or 0)
         if run is None:
             raise NotFoundError
         if run.state == "running":
-            raise SchemaError("This run goes on. Stop it first.")
+            raise SchemaError(said("still_running"))
+        if visit.bench.is_busy:
+            raise BusyWorkError
+        words = texts.confirm.remove_run.format(number=run.number)
+        if (asked := visit.ask_first(words, texts.app.yes_remove, "/run")) is not None:
+            return asked
         run.remove(project.folder.run_folder(run.number))
         for held in (project.runs, project.releases, project.reports):
             held.pop(run.number, None)
@@ -238,7 +273,7 @@ def begin_comparison(visit: Visit) -> Response:
         schema = project.settings.schema(project.folder.folder)
         names = [name for name in visit.form.every("methods") if name in REGISTRY]
         if len(names) < 2:
-            raise SchemaError("Tick two methods or more.")
+            raise SchemaError(said("two_methods"))
         source = project.table.sample(COMPARED)
 
         def work(job: BackgroundJob) -> None:

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from tclose.app.access_keys import AccessKeys
 from tclose.app.background_job import problem_of
 from tclose.app.column_forms import shown_value
+from tclose.app.page_words import in_page_words
 from tclose.app.posted_forms import PostedForm
 from tclose.app.texts import TextGroup, load_texts
 from tclose.app.workbench import BusyWorkError, StaleError, Workbench, as_page
@@ -76,6 +77,15 @@ class Visit:
         status = 422 if self.problem and status == 200 else status
         return HTMLResponse(self.site.render(template, step, problem=self.problem, **context), status)
 
+    def ask_first(self, question: str, yes: str, back: str) -> Response | None:
+        """A page that asks whether it is meant, before something is lost; None if the form says so already."""
+        if self.form.has("sure"):
+            return None
+        kept = [pair for pair in self.form.fields if pair[0] not in ("form_token", "revision", "sure")]
+        return self.page(
+            "confirm.html", "", question=question, yes=yes, back=back, fields=kept, action=self.request.url.path
+        )
+
 
 @dataclass(eq=False)
 class Site:
@@ -96,6 +106,7 @@ class Site:
             "percent": share_text,
             "printable": lambda text: printable(str(text)),
             "value": shown_value,
+            "words": lambda text: "\n".join(printable(line) for line in in_page_words(str(text)).split("\n")),
         }
         self.templates.globals["t"] = self.texts
 
@@ -176,6 +187,14 @@ class Site:
 
     def _missing(self, request: Request, error: Exception) -> Response:
         return self._sentence(Visit(self, request), self.texts.errors.not_found, getattr(error, "status_code", 404))
+
+
+def ask_about_work(visit: Visit, yes: str) -> Response | None:
+    """A page that asks whether to go on although that stops the work that goes on; None where none does."""
+    job, texts = visit.bench.job, visit.site.texts
+    if job is None or not job.is_running:
+        return None
+    return visit.ask_first(texts.confirm.work_goes_on.format(kind=texts.job[job.kind]), yes, job.back)
 
 
 def go(where: str) -> Response:

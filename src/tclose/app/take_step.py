@@ -6,8 +6,9 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tclose.app.kept_runs import CLASSES, SCHEMA, KeptRun
 from tclose.app.project_shelf import ProjectShelf
 from tclose.app.run_step import release_of
 from tclose.app.site import NotFoundError, Site, Visit, go
+from tclose.app.texts import load_texts, said
 from tclose.app.workbench import OpenProject
 from tclose.errors import SchemaError
 from tclose.evaluation.report.public_report import public_report_html
@@ -29,12 +31,14 @@ from tclose.release.earlier import holds_record, read_earlier, warn_of_same_tabl
 from tclose.release.release import Release
 from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
+from tclose.table.formats.database_urls import POSTGRESQL, database_of
 from tclose.table.table_location import TableLocation
 
 FORMATS = ("csv", "csv.gz", "tsv", "parquet", "arrow", "jsonl")
 OUT = "out"
 RECORD, MOST_RECORDS = "record.json", 200
-PRIVATE_FILES = (RECORD, "private-report.html", CLASSES)
+WORKLOAD = "workload.csv"
+PRIVATE_FILES = (RECORD, "private-report.html", CLASSES, WORKLOAD)
 
 
 def routes(site: Site) -> list[Route]:
@@ -54,6 +58,11 @@ class TakenFile:
     name: str
     size: int
     is_public: bool
+
+    @property
+    def is_release(self) -> bool:
+        """Whether it is the table itself."""
+        return self.name in {f"release.{kind}" for kind in FORMATS}
 
 
 def show_latest(visit: Visit) -> Response:
@@ -79,9 +88,17 @@ def show_take(visit: Visit) -> Response:
     folder = project.folder.run_folder(run.number)
     others = [each for each in sorted(project.runs) if project.runs[each].state == "done"]
     return visit.page(
-        "take.html", "take", run=run, files=files_of(folder / OUT), formats=FORMATS, others=others, folder=str(folder),
+        "take.html", "take", run=run, files=files_of(folder / OUT), formats=FORMATS, others=others,
+        folder=str(folder / OUT), is_unchecked=_is_unchecked(folder / SCHEMA),
         command=command_for(project, run), script=script_for(project, run), is_temporary=project.is_temporary,
+        has_pdf=find_spec("weasyprint") is not None, has_password=database_of(project.request.kept_place) == POSTGRESQL,
     )  # fmt: skip
+
+
+def _is_unchecked(path: Path) -> bool:
+    """Whether the schema of a run keeps columns that were not checked."""
+    schema = Schema.load(path)
+    return schema.keep_unchecked and bool(schema.keep)
 
 
 def lists_values(schema: Schema) -> bool:
@@ -112,7 +129,7 @@ def write_files(visit: Visit) -> Response:
     form, folder = visit.form, project.folder.run_folder(run.number) / OUT
     kind = form.text("format")
     if kind not in FORMATS:
-        raise SchemaError("There is no such format.")
+        raise SchemaError(said("no_format"))
     wants_pdf, escapes = form.has("pdf"), form.has("escape") and kind in ("csv", "csv.gz", "tsv")
 
     def work(job: BackgroundJob) -> None:
@@ -123,12 +140,20 @@ def write_files(visit: Visit) -> Response:
             job.listen("write", None, None)
             output = made / f"release.{kind}"
             release.write(output, record=made / RECORD, escape_formulas=escapes)
-            write_whole(made / SCHEMA, release.schema.to_toml(made).encode())
+            write_whole(made / SCHEMA, _with_own_workload(release.schema, made).to_toml(made).encode())
             job.listen("report", None, None)
             _write_reports(project, release, output, wants_pdf)
 
     visit.bench.begin("write", f"/take/{run.number}", work)
     return go("/job")
+
+
+def _with_own_workload(schema: Schema, made: Path) -> Schema:
+    """The schema with a copy of its queries beside it: what is taken away names no file of the project."""
+    if schema.workload is None:
+        return schema
+    write_whole(made / WORKLOAD, Path(schema.workload).read_bytes(), PRIVATE)
+    return replace(schema, workload=str(made / WORKLOAD))
 
 
 def earlier_records(shelf: ProjectShelf, own: Path) -> list[tuple[str, dict[str, Any]]]:
@@ -137,7 +162,7 @@ def earlier_records(shelf: ProjectShelf, own: Path) -> list[tuple[str, dict[str,
     for path in sorted(shelf.folder.glob(f"*/runs/*/{OUT}/{RECORD}"))[-MOST_RECORDS:]:
         if path.parent != own and holds_record(path):
             day = datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
-            label = f"run {path.parent.parent.name}, whose files were written on {day},"
+            label = load_texts().take.earlier.format(number=path.parent.parent.name, day=day)
             found += [(label, fields) for _, fields in read_earlier(path)]
     return found
 
@@ -190,8 +215,10 @@ def _method_options(run: KeptRun) -> list[str]:
 def command_for(project: OpenProject, run: KeptRun) -> str:
     """The command that makes the same classes: by the seed, or from the classes that were kept."""
     location, folder = project.request.location, project.folder.run_folder(run.number)
-    parts = ["tclose", "anonymize", location.place, *location.options, "-s", str(folder / SCHEMA), "-o", "release.csv"]
+    place = project.request.kept_place
+    parts = ["tclose", "anonymize", place, *location.options, "-s", str(folder / SCHEMA), "-o", "release.csv"]
     parts += ["--method", run.method, *_method_options(run), "--seed", str(run.seed), "--record", "record.json"]
+    parts += ["--allow-single-class"] if run.allow_single_class else []
     if not run.is_repeatable:
         parts += ["--start", str(folder / CLASSES), "--time", "0"]
     return shlex.join(parts)
@@ -201,16 +228,18 @@ def script_for(project: OpenProject, run: KeptRun) -> str:
     """The same in Python."""
     location, folder = project.request.location, project.folder.run_folder(run.number)
     method = f"tclose.algorithms.find({run.method!r}, {run.options!r})" if run.options else repr(run.method)
+    table = _table_in_python(location, project.request.kept_place)
+    single = "    allow_single_class=True,\n" if run.allow_single_class else ""
     start = "" if run.is_repeatable else f"    start=tclose.Partition.load({str(folder / CLASSES)!r}),\n    time=0,\n"
     return (
         '"""Makes the same release again: the same classes, in another random order of rows."""\n\n'
-        f"import tclose\nimport tclose.algorithms\n\nrelease = tclose.anonymize(\n    {_table_in_python(location)},\n"
-        f"    {str(folder / SCHEMA)!r},\n    method={method},\n    seed={run.seed},\n{start})\n"
+        f"import tclose\nimport tclose.algorithms\n\nrelease = tclose.anonymize(\n    {table},\n"
+        f"    {str(folder / SCHEMA)!r},\n    method={method},\n    seed={run.seed},\n{start}{single})\n"
         'release.write("release.csv", record="record.json")\n'
     )
 
 
-def _table_in_python(location: TableLocation) -> str:
+def _table_in_python(location: TableLocation, place: str) -> str:
     named = [(key, getattr(location, key)) for key in ("format", "sheet", "codes", "table", "query")]
     rest = "".join(f", {key}={value!r}" for key, value in named if value)
-    return f"tclose.TableLocation({location.place!r}{rest})" if rest else repr(location.place)
+    return f"tclose.TableLocation({place!r}{rest})" if rest else repr(place)

@@ -41,3 +41,14 @@ class TextGroup:
 def load_texts() -> TextGroup:
     """The English texts."""
     return TextGroup(tomllib.loads(files("tclose.app").joinpath("texts.toml").read_text(encoding="utf-8")))
+
+
+def said(name: str, /, **given: object) -> str:
+    """A sentence of the app about what does not go, with what it names.
+
+    Examples
+    --------
+    >>> said("tick_column")
+    'Tick at least one column.'
+    """
+    return str(load_texts().sentences[name]).format(**given)

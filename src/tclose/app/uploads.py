@@ -11,6 +11,7 @@ from pathlib import Path
 from starlette.requests import ClientDisconnect, Request
 
 from tclose.app.gate import Refused
+from tclose.app.texts import said
 from tclose.release.atomic import write_all
 
 PATIENCE = 20.0  # seconds between two pieces of a file
@@ -27,10 +28,10 @@ async def receive_file(request: Request, path: Path, most: int) -> int:
     try:
         told = request.headers.get("content-length", "")
         if told and (not told.isdigit() or int(told) > most):
-            raise Refused(413, f"The file is larger than {most:,} bytes. Open it by its path instead.")
+            raise Refused(413, said("large_file", most=f"{most:,}"))
         size = await _write(request.stream(), path, most)
         if not size:
-            raise Refused(400, "The file is empty.")
+            raise Refused(400, said("empty_file"))
         return size
     except BaseException:
         shutil.rmtree(path.parent, ignore_errors=True)
@@ -47,13 +48,13 @@ async def _write(pieces: AsyncIterator[bytes], path: Path, most: int) -> int:
                 return size
             size += len(piece)
             if size > most:
-                raise Refused(413, f"The file is larger than {most:,} bytes. Open it by its path instead.")
+                raise Refused(413, said("large_file", most=f"{most:,}"))
             write_all(descriptor, piece)
     except TimeoutError:
-        raise Refused(408, "The file came too slowly.") from None
+        raise Refused(408, said("slow_file")) from None
     except ClientDisconnect:
-        raise Refused(400, "The file was not sent as a whole.") from None
+        raise Refused(400, said("part_of_file")) from None
     except OSError:
-        raise Refused(507, "The file cannot be kept: the disk may be full.") from None
+        raise Refused(507, said("full_disk")) from None
     finally:
         os.close(descriptor)

@@ -11,14 +11,28 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 
 from tclose.algorithms import methods
-from tclose.app import columns_step, entrance, hierarchies_step, look_step, open_step, promise_step, run_step, take_step
+from tclose.app import (
+    columns_step,
+    entrance,
+    hierarchies_step,
+    joint_forms,
+    look_step,
+    matrix_step,
+    objective_form,
+    open_step,
+    promise_step,
+    run_step,
+    schema_step,
+    take_step,
+)
 from tclose.app.access_keys import AccessKeys
 from tclose.app.gate import Gate
 from tclose.app.open_table import AllowedFolder
@@ -28,8 +42,12 @@ from tclose.app.workbench import Workbench
 from tclose.errors import SchemaError
 
 LOOPBACK = "127.0.0.1"
-STEPS = (open_step, columns_step, hierarchies_step, promise_step, run_step, look_step, take_step)
+STEPS = (
+    open_step, matrix_step, schema_step, columns_step, hierarchies_step, promise_step, joint_forms, objective_form,
+    run_step, look_step, take_step,
+)  # fmt: skip
 LOOK_SECONDS = 1.0  # between two looks at whether anybody uses it
+SILENT_SECONDS = 20.0  # of a connection that asks for nothing
 
 
 @dataclass(frozen=True)
@@ -92,6 +110,8 @@ class WebServer:
         What every request passes.
     link
         What opens it, once.
+    silent_since
+        Connections that have asked for nothing yet, and since when.
     """
 
     bench: Workbench
@@ -99,6 +119,7 @@ class WebServer:
     server: uvicorn.Server
     listening: socket.socket
     idle_minutes: float
+    silent_since: dict[Any, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, bench: Workbench, options: ServerOptions) -> WebServer:
@@ -143,9 +164,19 @@ class WebServer:
     async def _end_when_idle(self) -> None:
         while not self.server.should_exit:
             await asyncio.sleep(min(LOOK_SECONDS, self.idle_minutes * 60))
+            self._close_silent()
             idle = time.monotonic() - self.gate.last_used
             if idle > self.idle_minutes * 60 and not self.bench.is_busy and not self.bench.is_receiving:
                 self.server.should_exit = True
+
+    def _close_silent(self) -> None:
+        """Close connections that have not asked for anything in a while: a hundred of them would keep everybody out."""
+        now = time.monotonic()
+        silent = {each for each in self.server.server_state.connections if getattr(each, "cycle", None) is None}
+        self.silent_since = {each: self.silent_since.get(each, now) for each in silent}
+        for each, since in self.silent_since.items():
+            if now - since > SILENT_SECONDS and each.transport is not None:
+                each.transport.close()
 
 
 def application(bench: Workbench, keys: AccessKeys, secure: bool) -> Starlette:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tclose.app.background_job import BackgroundJob, Work
@@ -13,12 +13,14 @@ from tclose.app.change_history import ChangeHistory
 from tclose.app.class_table import class_table
 from tclose.app.column_profile import forget_profiles
 from tclose.app.kept_runs import KeptRun
-from tclose.app.open_table import AllowedFolder, OpenTable, TableRequest
+from tclose.app.open_table import AllowedFolder, OpenTable, TableRequest, check_going_on
 from tclose.app.project_settings import ProjectSettings
 from tclose.app.project_shelf import INCOMING, ProjectFolder, ProjectShelf
+from tclose.app.texts import said
 from tclose.errors import SchemaError, TableError
 from tclose.evaluation.choosing.compare import Comparison
 from tclose.evaluation.choosing.suggest import Suggestion
+from tclose.release.file_lock import TargetLocks
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
 
@@ -55,6 +57,10 @@ class OpenProject:
         The curve on a sample and on all rows, and the settings that they are of.
     comparison
         The last one.
+    is_copy
+        Whether the table lies in the folder: a sample, or a dropped file that is to be kept.
+    locks
+        What keeps other apps from the project while it is open.
     """
 
     folder: ProjectFolder
@@ -67,6 +73,7 @@ class OpenProject:
     suggestions: list[tuple[ProjectSettings, Suggestion]] = field(default_factory=list)
     comparison: Comparison | None = None
     is_copy: bool = False
+    locks: TargetLocks = field(default_factory=lambda: TargetLocks([]))
 
     @property
     def is_temporary(self) -> bool:
@@ -77,6 +84,11 @@ class OpenProject:
     def settings(self) -> ProjectSettings:
         """What is settled now."""
         return self.history.now
+
+    @property
+    def spelled(self) -> tuple[str, ...]:
+        """The spellings that are settled as missing."""
+        return tuple(self.settings.keys.get("missing_values", ()))
 
     def save(self) -> None:
         """Write what is settled."""
@@ -111,6 +123,8 @@ class Workbench:
         The one that is open.
     job
         The work that goes on, or the last one.
+    last_request
+        The table that was opened last, or could not be.
     """
 
     shelf: ProjectShelf
@@ -118,6 +132,7 @@ class Workbench:
     most_upload: int = 4 << 30
     project: OpenProject | None = None
     job: BackgroundJob | None = None
+    last_request: TableRequest | None = None
     is_receiving: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
     end: Callable[[], None] = lambda: None
@@ -139,7 +154,7 @@ class Workbench:
     def the_project(self) -> OpenProject:
         """The project that is open."""
         if self.project is None:
-            raise SchemaError("No table is open. Choose one first.")
+            raise SchemaError(said("no_table"))
         return self.project
 
     def check_revision(self, given: int | None) -> OpenProject:
@@ -149,64 +164,89 @@ class Workbench:
             raise StaleError
         return project
 
-    def open_new(
-        self, request: TableRequest, own: ProjectFolder | None = None, known: Schema | None = None
-    ) -> BackgroundJob:
-        """Open a table as a new project.
-
-        `own` is its folder if that holds the table already; `known` a schema whose keys are taken for the columns, but
-        not their roles.
-        """
+    def open_new(self, request: TableRequest, known: Schema | None = None) -> BackgroundJob:
+        """Open a table as a new project; of `known` the keys of columns are taken, but not their roles."""
 
         def work(job: BackgroundJob) -> None:
-            try:
-                table = request.open(job.listen, job.control)
-            except BaseException:
-                if own is not None:
-                    shutil.rmtree(own.folder, ignore_errors=True)
-                raise
+            table = request.open(job.listen, job.control)
             settings = ProjectSettings.of_proposal(table.proposal).with_known(known)
-            folder = own or self.shelf.begin()
-            found = OpenProject(folder, request, table, ChangeHistory([settings]), is_copy=own is not None)
             with self.lock:
+                check_going_on(job.control)
+                folder = self.shelf.begin()
+                own = folder.adopt(request) if request.is_kept else request
+                found = OpenProject(folder, own, table, ChangeHistory([settings]), is_copy=request.is_kept)
+                found.locks = folder.locked()
                 found.save()
-                self.project = found
+                self._take(found)
 
-        return self.begin("open", "/table", work)
+        job = self.begin("open", "/table", work)
+        self.last_request = request
+        return job
 
     def open_again(self, given: str, elsewhere: TableRequest | None = None) -> BackgroundJob:
         """Open a project again; its table may have been moved, but must be the same."""
         folder = self.shelf.find(given)
         held = folder.read()
         request = elsewhere or TableRequest.from_dict(held["table"], str(held["name"]))
+        if elsewhere is None and INCOMING in request.location.place and not Path(request.location.place).is_file():
+            raise TableError(said("dropped_before", name=held["name"]))
 
         def work(job: BackgroundJob) -> None:
             table = request.open(job.listen, job.control)
             if table.digest != held["digest"]:
-                raise TableError(
-                    f"'{held['name']}' is not the table that the project was begun with: its bytes are others. Open it "
-                    "as a new project."
-                )
-            history = folder.history(held)
+                raise TableError(said("other_bytes", name=held["name"]))
+            history = folder.history()
             kept = {number: KeptRun.read(folder.run_folder(number)) for number in folder.runs()}
             runs = {number: run for number, run in kept.items() if run is not None}
+            found = OpenProject(folder, request, table, history, runs, is_copy=bool(held.get("is_copy")))
+            if found.spelled != table.spelled:
+                found.table = table.with_missing(found.spelled)
             with self.lock:
-                self.project = OpenProject(folder, request, table, history, runs, is_copy=bool(held.get("is_copy")))
-                self.project.save()
+                check_going_on(job.control)
+                is_same = self.project is not None and self.project.folder == folder
+                found.locks = self.project.locks if self.project is not None and is_same else folder.locked()
+                found.save()
+                self._take(found)
 
         return self.begin("open", "/table", work)
 
-    def look_again(self, project: OpenProject, settings: ProjectSettings) -> BackgroundJob:
-        """Settle other spellings of missing values, and look at every column anew."""
+    def _take(self, project: OpenProject | None) -> None:
+        """Have this project open instead of another, which other apps may open from now on."""
+        before, self.project = self.project, project
+        if before is not None and (project is None or before.locks is not project.locks):
+            before.locks.close()
+
+    def look_again(self, project: OpenProject, settings: ProjectSettings, has_own_keys: bool = False) -> BackgroundJob:
+        """Look at every column anew with other spellings of missing values, and settle them then.
+
+        Columns whose keys nobody changed get those that they seem to need now, unless all keys are somebody's own.
+        """
+        revision, before = project.history.revision, project.table.proposal
+        spelled = tuple(settings.keys.get("missing_values", ()))
 
         def work(job: BackgroundJob) -> None:
             job.listen("columns", None, None)
-            table = project.table.with_missing(list(settings.keys.get("missing_values", [])))
+            table = project.table.with_missing(spelled)
             with self.lock:
+                if project.history.revision != revision:
+                    raise SchemaError(said("changed_meanwhile"))
                 project.table = table
-                project.change(settings)
+                project.change(settings if has_own_keys else settings.with_guesses(before, table.proposal))
 
-        return self.begin("open", "/columns", work)
+        return self.begin("reread", "/columns", work)
+
+    def follow_missing(self, project: OpenProject) -> bool:
+        """After undo or redo, look at the columns anew if other spellings are settled now; whether that is needed."""
+        spelled = project.spelled
+        if spelled == project.table.spelled:
+            return False
+
+        def work(job: BackgroundJob) -> None:
+            job.listen("columns", None, None)
+            project.table = project.table.with_missing(spelled)
+
+        self.begin("reread", "/columns", work)
+        return True
 
     def close(self) -> None:
         """Leave the project, which stays on its shelf; dropped files that nobody asked to keep are removed."""
@@ -215,7 +255,7 @@ class Workbench:
             job.stop()
             job.wait(10)  # without the lock, which it may need to come to its end
         with self.lock:
-            self.project = None
+            self._take(None)
             self.job = self.job if self.is_busy else None
         forget_tables()
 
@@ -233,4 +273,4 @@ def forget_tables() -> None:
 
 def as_page(job: BackgroundJob | None) -> dict[str, Any]:
     """What the page that waits is told."""
-    return {"state": "none", "kind": "", "step": "", "notes": []} if job is None else job.as_dict()
+    return {"state": "none", "kind": "", "step": "", "notes": [], "can_stop": False} if job is None else job.as_dict()
