@@ -9,6 +9,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
@@ -160,3 +161,25 @@ def test_every_table_has_as_many_cells_in_each_line(page: Path) -> None:
         count = len(re.sub(r"\\\||`[^`]*`", "", line).strip().strip("|").split("|"))
         assert cells in (None, count), f"{page.name}, line {number}: {count} cells and not {cells}"
         cells = count
+
+
+def test_what_every_user_loads_needs_no_extra() -> None:
+    """A package of an extra is imported where it is needed, but for the app and Spark, which are extras themselves."""
+    root = Path(tclose.__file__).parent
+    project = tomllib.loads((root.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    installed = {re.split(r"[^\w-]", each)[0].replace("-", "_") for each in project["dependencies"]}
+    found = {
+        (path.name, name)
+        for path in root.rglob("*.py")
+        if path.relative_to(root).parts[0] not in ("app", "spark.py") and "spark" not in path.name
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for name in _roots(node)
+    }
+    wanted = sys.stdlib_module_names | installed | {"tclose", "llvmlite", "click"}
+    assert {each for each in found if each[1] not in wanted} == set()
+
+
+def _roots(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [each.name.partition(".")[0] for each in node.names]
+    return [(node.module or "").partition(".")[0]] if isinstance(node, ast.ImportFrom) else []

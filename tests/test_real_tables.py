@@ -57,7 +57,7 @@ def release_and_count(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("with_hierarchies", [True, False])
+@pytest.mark.parametrize("with_hierarchies", [pytest.param(True, marks=pytest.mark.campaign), False])
 def test_adult(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_hierarchies: bool) -> None:
     data = shared("adult.csv.gz")
     trees = shared("hierarchies/adult")
@@ -86,6 +86,7 @@ def test_adult(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_hierarchies
 
 
 @pytest.mark.slow
+@pytest.mark.campaign
 def test_nist_acs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = shared("nist_acs_2019.csv.gz")
     trees = shared("hierarchies/nist_acs_2019")

@@ -6,6 +6,7 @@ import logging
 import secrets
 import time as clock
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +24,7 @@ from tclose.algorithms.capable import check_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.explain import explain_single_class
 from tclose.algorithms.held_classes import held_classes
+from tclose.algorithms.loss_bound.small_gap import gap_of_small
 from tclose.algorithms.requirement import Requirement
 from tclose.distances import Tree
 from tclose.errors import (
@@ -34,7 +36,7 @@ from tclose.errors import (
     VerificationError,
 )
 from tclose.release.binding import find_binding, losses_by_column
-from tclose.release.certificate import certify, keep_warning
+from tclose.release.certificate import certify, keep_warning, said_order
 from tclose.release.certificate_check import CertificateLike, check_certificate
 from tclose.release.column_types import ColumnTypes
 from tclose.release.database_certificates import read_database_certificate
@@ -53,7 +55,6 @@ from tclose.table.class_rises import largest_rises
 from tclose.table.classes import Tally
 from tclose.table.coded import CodedColumn
 from tclose.table.column_digests import column_digests
-from tclose.table.column_names import listed
 from tclose.table.encode import EncodedTable, encode_rows, with_objective
 from tclose.table.measuring import measure_classes
 from tclose.table.partition import Partition
@@ -62,6 +63,7 @@ from tclose.table.source import Source, read
 from tclose.table.table_location import TableLocation, file_of
 from tclose.table.unit_rows import count_unpicked
 from tclose.verification.assessment import Report, assess_source
+from tclose.verification.column_widths import count_beyond_limits, limit_sentences
 from tclose.verification.judge_folder import judge_frames
 from tclose.verification.judge_release import KEPT, Judgement, judge
 from tclose.verification.measure_release import Measured
@@ -203,6 +205,7 @@ def anonymize(
         loss=loss,
         facts=partition.facts,
         persons=found.persons_as_dict(),
+        bound=gap_of_small(table, requirement, partition.facts, loss),
     )
     with _stage("binding", seconds, tell):
         held = held_classes(table, requirement, measured.grouping.labels)
@@ -252,6 +255,7 @@ def verify(
     original: Any = None,
     certificate: CertificateLike | None = None,
     escaped_formulas: bool | None = None,
+    in_order: bool | None = None,
 ) -> Verdict:
     """Judge a released table: does it keep the promise of its schema, and fit its certificate?
 
@@ -265,12 +269,16 @@ def verify(
     schema
         The schema it was released by: a `Schema`, a dict with its keys, or a path to TOML.
     original
-        The table it was made of, whose rows stand in the same order: then truth is judged too, that every
-        released value covers its original one, and k in persons if the original has the `unit` of the schema.
+        The table it was made of: then truth is judged too, that every released value covers its original one. Rows
+        in another order are matched to rows that they fit. Where the order was kept and the original has the `unit`
+        of the schema, k is judged in persons.
     certificate
         Its certificate, or where that lies; if None, the one beside the file, if there is one.
     escaped_formulas
         Whether formulas are escaped in it; if None, the certificate says so.
+    in_order
+        Whether its rows stand in the order of the original; if None, the certificate says so, and without one any
+        order will do.
 
     Raises
     ------
@@ -299,11 +307,14 @@ def verify(
     before = None if original is None else read(original, schema.delimiter, schema.encoding, header=schema.header)
     schema = schema.resolve(source.names, released=True) if before is None else schema.resolve(before.names)
     LOG.info("verify %d rows%s", source.n_rows, "" if before is None else ", with the original")
-    found = judge(source, schema, before)
+    found = judge(source, schema, before, in_order=said_order(certificate, path) if in_order is None else in_order)
     beside = check_certificate(partial(published_loss, source, schema), schema, found.measured, certificate, path)
     problems = (*broken, *found.problems, *beside.problems)
     warning, unchecked = keep_warning(schema, found.measured), beside.unchecked | found.unchecked(schema)
-    return Verdict(problems, found.measured, beside.fits, unchecked, found.persons, schema, warning, found.person_rises)
+    compared = None if found.beside_original is None else found.beside_original.compared
+    return Verdict(
+        problems, found.measured, beside.fits, unchecked, found.persons, schema, warning, found.person_rises, compared
+    )
 
 
 def _without_left_out(
@@ -322,16 +333,19 @@ def _verify_folder(folder: Path, schema: Schema, original: Any, certificate: Cer
         raise TableError("A folder is in no order, so it cannot be compared with its original. Leave that out.")
     sources = [read(file, as_shown=True) for file in folder_files(folder)]
     schema = schema.resolve(sources[0].names, released=True)
-    if limited := [quasi.column for quasi in schema.quasi if (quasi.coarsest, quasi.finest) != (None, None)]:
-        raise SchemaError(
-            f"Limits of columns are not checked in folders: take `coarsest` and `finest` of {listed(limited)} out."
-        )
     n_rows = sum(source.n_rows for source in sources)
     LOG.info("verify %d rows in %d files", n_rows, len(sources))
     found, counts = judge_frames([partial(getattr, source, "frame") for source in sources], n_rows, schema)
+    beyond = sum((_beyond_limits(source, schema) for source in sources), Counter[tuple[str, str]]())
     beside = check_certificate(partial(_loss_of, counts), schema, found.measured, certificate, folder)
     warning, unchecked = keep_warning(schema, found.measured), beside.unchecked | found.unchecked(schema)
-    return Verdict((*found.problems, *beside.problems), found.measured, beside.fits, unchecked, None, schema, warning)
+    problems = (*limit_sentences(beyond), *found.problems, *beside.problems)
+    return Verdict(problems, found.measured, beside.fits, unchecked, None, schema, warning)
+
+
+def _beyond_limits(source: Source, schema: Schema) -> Counter[tuple[str, str]]:
+    """The rows of a file that are beyond limits; none where a column is not there, which is said elsewhere."""
+    return count_beyond_limits(source, schema) if {*schema.released_quasi} <= {*source.names} else Counter()
 
 
 def _loss_of(counts: ReleaseCounts) -> PublishedLoss:

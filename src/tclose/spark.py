@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tclose.algorithms import Algorithm
+from tclose.pipeline import Listener
 from tclose.scale.shard_plan import SHARD_ROWS
 from tclose.scale.spark_engine import SparkRelease, anonymize_dataframe
 from tclose.schema.schema import SchemaLike
@@ -22,7 +22,7 @@ def anonymize(
     shard_rows: int = SHARD_ROWS,
     allow_single_class: bool = False,
     show_values: bool = False,
-    progress: Callable[[str, float | None, float | None], None] | None = None,
+    progress: Listener | None = None,
 ) -> SparkRelease:
     """Turn a DataFrame of Spark into a verified release, on the cluster it lies on.
 

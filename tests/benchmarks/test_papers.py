@@ -3,6 +3,7 @@
 import doctest
 import json
 import math
+from collections import Counter
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def test_a_figure_is_drawn_from_its_data(tmp_path: Path, monkeypatch: pytest.Mon
     for name, value in small.items():
         monkeypatch.setattr(rebuild, name, value)
     found = rebuild.run(Console(file=StringIO()))
-    assert found["points"] == {12: 40, 19: 32}
+    assert found["points"] == {12: 50, 19: 40}
     data = json.loads((tmp_path / "figure12.json").read_text())
     assert {"rows": ROWS, "seed": 0, "figure": 12}.items() <= data.items()
     assert [p["x"] for p in data["points"] if (p["method"], p["panel"]) == ("mondrian", "12a")] == [
@@ -90,17 +91,49 @@ def test_a_figure_is_drawn_from_its_data(tmp_path: Path, monkeypatch: pytest.Mon
     text = (tmp_path / "page.md").read_text()
     assert "Figure 19" in text
     assert "Figure 10" not in text
-    assert len(found["claims"]) == sum(claim.figure in (12, 19) for claim in claims.CLAIMS)
+    by_claim = Counter(each["claim"] for each in found["claims"])
+    assert by_claim == {c.text: 2 if c.figure == 12 else 1 for c in claims.CLAIMS if c.figure in (12, 19)}
     for judged in found["claims"]:
-        assert f"| {judged['claim']} | census | **{judged['verdict']}** | {judged['numbers']} |" in text
+        line = f"| {judged['claim']} | census | {judged['rival']} | **{judged['verdict']}** | {judged['numbers']} |"
+        assert line in text
 
 
 def test_every_figure_has_panels_and_claims() -> None:
     numbers = {figure.number for figure in FIGURES}
-    assert numbers == {10, 11, 12, 13, 14, 17, 18, 19}
+    assert numbers == {10, 11, 12, 13, 14, 15, 16, 17, 18, 19}
     assert numbers == {panel.figure for panel in PANELS} == {claim.figure for claim in claims.CLAIMS}
     known = {panel.name: panel.figure for panel in PANELS}
     assert all(known[name] == claim.figure for claim in claims.CLAIMS for name in claim.needs)
+
+
+def test_a_claim_about_mondrian_is_judged_against_both() -> None:
+    points = {"sabre-knn": [3.0], "sabre-ak": [2.0], "incognito": [4.0], "textbook mondrian": [5.0], "mondrian": [1.0]}
+    curves = {"p": {name: [(1.0, y) for y in ys] for name, ys in points.items()}}
+    about = claims.Claim(10, "SABRE loses less.", ("p",), claims.below(("p",), claims.SABRE, claims.RIVALS))
+    textbook, ours = page._verdicts(about, curves)
+    assert (textbook["rival"], textbook["verdict"]) == ("textbook", "holds")
+    assert "textbook mondrian has 2.5 times sabre-ak" in textbook["numbers"]
+    assert (ours["rival"], ours["verdict"]) == ("ours", "holds in 2 of 4 comparisons")
+    assert "; mondrian has 0.5 times sabre-ak" in ours["numbers"]
+    other = claims.Claim(10, "KNN loses more.", ("p",), claims.below(("p",), claims.SABRE[1:], claims.SABRE[:1]))
+    assert [each["rival"] for each in page._verdicts(other, curves)] == [""]
+
+
+def test_a_stream_loses_what_its_rows_do() -> None:
+    """Every row once, in windows of which a stream has about ten."""
+    runs = Runs(census(600))
+    panel = next(each for each in PANELS if each.name == "15a")
+    assert rebuild.places_of(panel, 1000, 600) == [7, 14, 28, 56]
+    setting = panel.setting(Setting(600, quasi=2, t="0.6", k=2), 28)
+    assert (setting.window, setting.step) == (56, 28)
+    found = runs.answer(setting, "mondrian", Question("loss"))
+    assert found["rows"] == 600
+    assert 0 < found["y"] == found["loss"] < 1
+    engine = tclose.stream.Engine(runs.census.schema(2, "0.6", 2, None), window=56, step=28, seed=0, method="mondrian")
+    lost = 0.0
+    for outcome in [*engine.feed(runs.census.rows(600, 2)), *engine.finish()]:
+        lost += sum(released.loss * len(released.frame) for released in outcome.released)
+    assert found["y"] == pytest.approx(lost / 600)
 
 
 def test_monotone_counts_the_steps_that_go_the_other_way() -> None:

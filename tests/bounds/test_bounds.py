@@ -19,6 +19,7 @@ import tclose
 from tclose.algorithms import REGISTRY, find
 from tclose.kernels.compile import STAMP, kernel
 from tclose.testing import AWKWARD, Case, check_method, why_not
+from tests.algorithms.loss_bound.mutants import bounds_of, made
 from tests.bounds.branches import BRANCHES
 
 pytestmark = [
@@ -29,6 +30,10 @@ PACKAGE = Path(tclose.__file__).parent
 # Kernels that only others call, though from Python they could be.
 WITHIN = {"closeness.holds", "closeness.judge", "costs.span_cost", "farthest_loops.farthest"}
 WITHIN |= {"merge_loops.join", "merge_loops.nearest"}
+ANNEALED = (
+    *("one row apart", "distinct values and entropy", "caps in persons", "limits and weights of columns"),
+    *("500 values in an order", "one value everywhere"),
+)
 
 
 @kernel
@@ -64,6 +69,21 @@ def test_variants_of_microaggregation(variant: str, case: Case) -> None:
     check_method(method, case)
 
 
+@pytest.fixture
+def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of annealing."""
+    monkeypatch.setattr("tclose.algorithms.tight.cooling.ROUNDS", 2)
+    monkeypatch.setattr("tclose.algorithms.tight.cooling.FEW_ROUNDS", 2)
+    monkeypatch.setattr("tclose.algorithms.tight.cooling.STEPS", 40.0)
+
+
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize("name", ANNEALED)
+def test_tight_annealed(name: str) -> None:
+    check_method(find("tight", {"effort": "best"}), next(case for case in BRANCHES if case.name == name))
+
+
+@pytest.mark.usefixtures("few_steps")
 @pytest.mark.parametrize("effort", ["fast", "best"])
 def test_tight_on_a_class_of_very_many_rows(effort: str) -> None:
     """More rows than are lined up exactly, hardly any of which can be cut off."""
@@ -86,6 +106,12 @@ def test_evaluation() -> None:
         release = tclose.anonymize(frame, schema, seed=1, allow_single_class=True)
         tclose.utility(frame, release, seed=1)
         tclose.attack(frame, release, population=frame, seed=1)
+
+
+@pytest.mark.parametrize("seed", range(28))
+def test_bounds_of_the_loss(seed: int) -> None:
+    frame, schema = made(seed)
+    assert min(bounds_of(frame, schema, seed)) >= 0
 
 
 def test_every_kernel_ran() -> None:

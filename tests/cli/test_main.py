@@ -393,7 +393,8 @@ def test_options_of_a_method(folder: Path, run: Run) -> None:
     assert chosen["method"] == "sabre-knn"
     assert chosen["loss"] != printed["loss"]
     told = json.loads(Path(chosen["certificate"]).read_text())["method"]["parameters"]
-    assert told == {"bound": "printed", "first": "pay", "try_first": False, "search_budget": True}
+    as_printed = {"bound": "printed", "try_first": False, "slack": False, "metric": "euclidean"}
+    assert told == {**as_printed, "first": "pay", "search_budget": True}
     for wrong in (("first",), ("nothing=1",), ("search_budget=yes",), ("first=pay", "--option", "first=ill")):
         assert run(*ANONYMIZE, "--method", "sabre-knn", "--option", *wrong).code == 2
 

@@ -8,6 +8,13 @@ import pytest
 
 from tclose.algorithms import REGISTRY, find
 from tclose.testing import AWKWARD, Case, check_method, why_not
+from tests.seeds import one_in
+
+VARIANTS = [
+    ("mondrian", {"textbook": "true"}),
+    ("sabre-ak", {"slack": "true"}),
+    ("sabre-knn", {"metric": "loss", "slack": "true"}),
+]
 
 
 @pytest.mark.parametrize("name", REGISTRY)
@@ -15,6 +22,15 @@ from tclose.testing import AWKWARD, Case, check_method, why_not
 @pytest.mark.everyday(120)
 def test_contract(name: str, case: Case) -> None:
     method = find(name)
+    if reason := why_not(method, case):
+        pytest.skip(reason)
+    check_method(method, case)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@pytest.mark.parametrize("case", one_in(12, AWKWARD), ids=lambda case: str(case.name))
+def test_contract_with_options(variant: tuple[str, dict[str, str]], case: Case) -> None:
+    method = find(*variant)
     if reason := why_not(method, case):
         pytest.skip(reason)
     check_method(method, case)

@@ -131,6 +131,8 @@ VARIANTS: list[Any] = [
     *(name for name in REGISTRY if name != "tight"),
     ("tight", {"effort": "fast"}),  # the same phases as with more effort, and fewer rounds of them
     ("sabre-ak", {"search_budget": "true", "try_first": "true"}),
+    ("sabre-knn", {"metric": "loss", "slack": "true"}),
+    ("mondrian", {"textbook": "true"}),
     ("microaggregation", {"variant": "k-first"}),
     ("microaggregation", {"variant": "merge"}),
     ("k-approx", {"cut": "true"}),

@@ -18,8 +18,8 @@ SHOWN = ("text",)  # output, and what else is no code
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 FENCE = re.compile(r"^( *)(```+)([^\n`]*)\n(.*?)^\1\2 *$", re.MULTILINE | re.DOTALL)
 NOT_RUN = re.compile(r"<!-- not run: (.+?) -->\n+$")
-NEED_MORE = (  # commands that do not end, or need a server, folders or a history: those have tests of their own
-    *("--follow", "redis://", "postgresql://", "tclose app", "--engine", "--history", "tclose history"),
+NEED_MORE = (  # commands that do not end, or need a server: those have tests of their own
+    *("--follow", "redis://", "postgresql://", "tclose app", "--engine spark"),
 )
 TOOLS = ("cat", "head", "ls", "mkdir", "cp", "python")  # what else a page may run
 

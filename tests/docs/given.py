@@ -9,6 +9,7 @@ import polars as pl
 
 import tclose
 from tclose.schema.schema import Schema
+from tests.docs.page_runs import run_command
 
 ROWS = 600
 
@@ -43,13 +44,23 @@ def files_for_commands(folder: Path) -> None:
     (folder / "other-tool.csv.certificate.json").unlink()
     labs = frame.select("age", patient="patient_id", lab_iron=pl.int_range(ROWS) % 7, lab_zinc=pl.int_range(ROWS) % 5)
     labs.write_csv(folder / "labs.csv")
+    (folder / "patients").mkdir()
+    frame.write_parquet(folder / "patients" / "part-0.parquet")
     _stream(folder)
+
+
+def begin_history(folder: Path) -> None:
+    """A table of persons, and a history that knows its first release."""
+    _, schema = patients()
+    keys = {key: value for key, value in schema.as_dict().items() if key != "identifiers"}
+    Schema.from_dict({**keys, "unit": "patient_id"}).save(folder / "schema.toml")
+    first = "tclose anonymize patients.csv -s schema.toml --history history -o release-1.csv --method mondrian"
+    code, said = run_command(first, folder)
+    assert code == 0, said
 
 
 def _stream(folder: Path) -> None:
     """A stream that has run, for whoever checks it."""
-    from tests.docs.page_runs import run_command
-
     told = "--checkpoint state --certificates certificates.jsonl --ledger ledger.jsonl --rejected rejected.jsonl"
     command = f"tclose stream -s schema.toml --window 20000 --step 5000 --input in.jsonl --output out.jsonl {told}"
     code, said = run_command(command, folder)

@@ -16,6 +16,7 @@ from tests.fuzz.forms import make_form
 from tests.fuzz.grounds import Keys
 from tests.fuzz.oracle import Judgement
 
+BRIEF = 0.2
 SECONDS = 20.0  # for the search of a method; compiling counts in the first case of a method
 ENTROPY = 1e-9  # logarithms of the two may differ in their last bits
 
@@ -57,7 +58,7 @@ def release_of(case: Case, form: str, folder: Path) -> tclose.Release | tclose.T
                 tclose.Schema.from_dict(case.schema),
                 method=find(case.method, case.options),
                 seed=case.seed,
-                time=SECONDS,
+                time=SECONDS if case.options.get("effort") != "best" else BRIEF,  # which uses all of its time
                 allow_single_class=True,
             )
         except tclose.TcloseError as refusal:

@@ -11,10 +11,17 @@ IN_PERSONS = ("tight", "mondrian")
 LEAVES_ROWS_OUT = ("tight", "mondrian", "mondrian")
 KEEPS_COARSEST = ("tight", "mondrian", "exact")
 COUNTS_WEIGHTS = (*KEEPS_COARSEST, "incognito", "sabre-knn", "milp", "two-diversity")
+SABRE = {
+    "bound": ["printed", "largest"],
+    "search_budget": ["true", "false"],
+    "try_first": ["true", "false"],
+    "slack": ["true", "false"],
+}
 OPTIONS: dict[str, dict[str, list[str]]] = {
     "tight": {"effort": ["fast", "balanced", "best"]},
-    "sabre-ak": {"bound": ["printed", "largest"], "search_budget": ["true", "false"], "try_first": ["true", "false"]},
-    "sabre-knn": {"bound": ["printed", "largest"], "search_budget": ["true", "false"], "try_first": ["true", "false"]},
+    "mondrian": {"textbook": ["true", "false"]},
+    "sabre-ak": {**SABRE},
+    "sabre-knn": {**SABRE, "metric": ["euclidean", "loss"]},
     "fragments": {"bold": ["true", "false"]},
     "k-approx": {"cut": ["true", "false"]},
     "microaggregation": {"variant": ["t-first", "k-first", "merge"], "within": ["5", "200"]},

@@ -62,6 +62,8 @@ def test_a_weight_is_exact_and_shares_add_up() -> None:
     [
         ({"kind": "numeric", "weight": 0}, "weight must be above 0"),
         ({"kind": "numeric", "weight": -1}, "weight must be above 0"),
+        ({"kind": "numeric", "weight": 10**400}, "weight must be from 1/1000000 to 1000000"),
+        ({"kind": "numeric", "weight": "1/1000001"}, "weight must be from 1/1000000 to 1000000"),
         ({"kind": "numeric", "weight": "heavy"}, "weight must be a number"),
         ({"kind": "numeric", "weight": True}, "weight must be a number"),
         ({"kind": "numeric", "coarsest": -1}, "greatest width"),

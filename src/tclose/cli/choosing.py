@@ -11,6 +11,7 @@ import typer
 from tclose.cli.options import (
     Data,
     Json,
+    MethodOptions,
     SchemaOption,
     check_page,
     find_method,
@@ -105,9 +106,7 @@ def suggest(
     data: Data,
     schema: SchemaOption,
     method: Annotated[str | None, typer.Option(help="The method to sweep with; `tight`, fast, if not given.")] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(help="Of the method, as name=value; may be repeated.", show_default=False)
-    ] = None,
+    option: MethodOptions = None,
     column: Annotated[
         str | None,
         typer.Option(help="Sweep the t of this attribute or joint alone; of all that have one if not given."),

@@ -16,14 +16,24 @@ from tclose import __version__
 from tclose.cli import choosing, first_schema, republishing, streaming, web_app
 from tclose.cli.exit_codes import exit_code_of, exit_codes_text
 from tclose.cli.options import (
+    AllowSingleClass,
+    AskedK,
+    AskedT,
     Data,
     Engine,
+    EscapeFormulas,
     Jobs,
     Json,
     Master,
+    MethodOptions,
+    PrivateReport,
+    PublicReport,
+    RecordFile,
     SchemaOption,
+    Seed,
     ShardRows,
     ShowValues,
+    TimeLimit,
     check_kind,
     find_method,
     load_start,
@@ -126,26 +136,14 @@ def anonymize(
         ),
     ],
     method: Annotated[str | None, typer.Option(help="See `tclose methods`.")] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(help="Of the method, as name=value; may be repeated.", show_default=False)
-    ] = None,
-    k: Annotated[int | None, typer.Option(help="Instead of the schema's k.")] = None,
-    t: Annotated[
-        list[str] | None, typer.Option(help="column=0.2 or joint=0.2, instead of the schema's t; may be repeated.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="For the method; random if not given.")] = None,
-    time: Annotated[float | None, typer.Option(min=0, help="Seconds after which to take the best so far.")] = None,
-    record: Annotated[
-        Path | None, typer.Option(help="Where to write seed, digest, timings and more (not for release).")
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Where to write a page that may be given away with the release: .html or .pdf."),
-    ] = None,
-    private_report: Annotated[
-        Path | None,
-        typer.Option(help="Where to write a page that also compares with the original (not for release)."),
-    ] = None,
+    option: MethodOptions = None,
+    k: AskedK = None,
+    t: AskedT = None,
+    seed: Seed = None,
+    time: TimeLimit = None,
+    record: RecordFile = None,
+    report: PublicReport = None,
+    private_report: PrivateReport = None,
     earlier: Annotated[
         list[Path] | None,
         typer.Option(
@@ -164,10 +162,8 @@ def anonymize(
         typer.Option(help="Classes of an earlier run, to improve on; with --time 0 they are released as they are."),
     ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Keep the input's order of rows.")] = False,
-    escape_formulas: Annotated[
-        bool, typer.Option("--escape-formulas", help="In CSV, keep a spreadsheet from taking text for formulas.")
-    ] = False,
-    allow_single_class: Annotated[bool, typer.Option("--allow-single-class", help="Accept one class.")] = False,
+    escape_formulas: EscapeFormulas = False,
+    allow_single_class: AllowSingleClass = False,
     output_table: Annotated[
         str | None, typer.Option(help="Of a database that is written to; --table if what is read is no database.")
     ] = None,
@@ -261,13 +257,17 @@ def verify(
     schema: SchemaOption,
     original: Annotated[
         str | None,
-        typer.Option(help="The table it was made of, rows in the same order (--keep-order): checks truth too."),
+        typer.Option(help="The table it was made of, its rows in whatever order: checks truth too."),
     ] = None,
     certificate_table: Annotated[
         str | None, typer.Option(help="Of a database: where the certificate is. <table>_certificate if not given.")
     ] = None,
     escaped_formulas: Annotated[
         bool, typer.Option("--escaped-formulas", help="Formulas are escaped in it; a certificate beside it says so.")
+    ] = False,
+    in_order: Annotated[
+        bool,
+        typer.Option("--in-order", help="Its rows stand in the order of the original; a certificate says so, too."),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -282,13 +282,17 @@ def verify(
             raise typer.BadParameter("--certificate-table is for a release in a database.")
         certificate = read_database_certificate(data, certificate_table)
     verdict = verify(
-        data, load_schema(schema), original=original, certificate=certificate, escaped_formulas=escaped_formulas or None
+        data,
+        load_schema(schema),
+        original=original,
+        certificate=certificate,
+        escaped_formulas=escaped_formulas or None,
+        in_order=in_order or None,
     )
     if json:
         print(jsonlib.dumps(verdict.as_dict(), indent=2))
     if not verdict.holds:
-        order = [] if original is None else ["Rows are compared with the original in order: see --keep-order."]
-        raise VerificationError(" ".join(["The table does not keep its promise.", *verdict.problems, *order]))
+        raise VerificationError(" ".join(["The table does not keep its promise.", *verdict.problems]))
     if not json:
         from tclose.cli.show import show_verified
 
@@ -318,23 +322,25 @@ def gap(
     method: Annotated[
         list[str] | None, typer.Option(help="To measure; may be repeated. All that can if not given.")
     ] = None,
-    k: Annotated[int | None, typer.Option(help="Instead of the schema's k.")] = None,
+    k: AskedK = None,
     t: Annotated[list[str] | None, typer.Option(help="column=0.2, instead of the schema's t; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="For the methods.")] = 0,
-    time: Annotated[float, typer.Option(min=0, help="Seconds for each method.")] = 60.0,
+    time: Annotated[float, typer.Option(min=0, help="Seconds for each method, and for the bound.")] = 60.0,
     json: Json = False,
 ) -> None:
-    """Show how far methods are from the least loss possible, on a small table.
+    """Show how far methods are from the least loss possible.
 
-    The optimum is proven by `exact` (some 20 rows, more where rows repeat), `milp` (suppression,
-    few distinct rows) or `two-diversity`; where their time is up, by what they proved until then.
+    The optimum of a small table is proven by `exact` (some 20 rows, more where rows repeat), `milp`
+    (suppression, few distinct rows) or `two-diversity`. For any other table a bound is learnt that no
+    release falls below: proven, or where the time is short estimated from a sample of rows. Ctrl-C
+    ends what runs, and the rest is done with what there is.
     """
     from tclose.evaluation.choosing.gap import gap
 
     settled = override(load_schema(schema), k, t or [])
     chosen = [find_method(name, []) for name in method] if method else None
-    with progress() as tell:
-        found = gap(data, settled, methods=chosen, seed=seed, time=time, progress=tell)
+    with progress() as tell, stopped_by_interrupt("what was found so far is compared") as control:
+        found = gap(data, settled, methods=chosen, seed=seed, time=time, progress=tell, control=control)
     if json:
         print(jsonlib.dumps(found.as_dict(), indent=2))
         return
@@ -369,8 +375,11 @@ def warmup(
     from tclose.algorithms import REGISTRY
     from tclose.cli.warmup import warm
 
+    methods = [find_method(name, []) for name in method or REGISTRY]
+    if "tight" in (method or REGISTRY):
+        methods.append(find_method("tight", ["effort=best"]))  # whose loops no other effort needs
     with progress() as tell:
-        warm([find_method(name, []) for name in method or REGISTRY], tell, jobs or min(os.cpu_count() or 1, 4))
+        warm(methods, tell, jobs or min(os.cpu_count() or 1, 4))
 
 
 @app.command(epilog="[bold]Example:[/bold] tclose demo --rows 1000 --folder /tmp/demo")

@@ -33,6 +33,28 @@ else:  # what a command is given is made of this, and of the options in table_op
 
 SchemaOption = Annotated[Path, typer.Option("--schema", "-s", help="What each column is, as TOML.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
+MethodOptions = Annotated[
+    list[str] | None, typer.Option(help="Of the method, as name=value; may be repeated.", show_default=False)
+]
+AskedK = Annotated[int | None, typer.Option(help="Instead of the schema's k.")]
+AskedT = Annotated[
+    list[str] | None, typer.Option(help="column=0.2 or joint=0.2, instead of the schema's t; may be repeated.")
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="For the method; random if not given.")]
+TimeLimit = Annotated[float | None, typer.Option(min=0, help="Seconds after which to take the best so far.")]
+RecordFile = Annotated[
+    Path | None, typer.Option(help="Where to write seed, digest, timings and more (not for release).")
+]
+PublicReport = Annotated[
+    Path | None, typer.Option(help="Where to write a page that may be given away with the release: .html or .pdf.")
+]
+PrivateReport = Annotated[
+    Path | None, typer.Option(help="Where to write a page that also compares with the original (not for release).")
+]
+EscapeFormulas = Annotated[
+    bool, typer.Option("--escape-formulas", help="In CSV, keep a spreadsheet from taking text for formulas.")
+]
+AllowSingleClass = Annotated[bool, typer.Option("--allow-single-class", help="Accept one class.")]
 Engine = Annotated[
     str | None,
     typer.Option(

@@ -20,6 +20,11 @@ from tclose.verification.measure_release import Measured
 from tclose.verification.person_rises import rises_as_dict
 from tclose.verification.verdict import Verdict
 
+COMPARED = {
+    "row by row": "compared row by row",
+    "matched": "each row was matched to a row of it that it fits, since their order is not known",
+}
+
 
 def show_report(report: Report, measures: bool = False) -> None:
     """k, l, t and the worst classes of a table as it stands, and other measures if asked."""
@@ -152,6 +157,8 @@ def show_verified(verdict: Verdict) -> None:
     _print_attributes(terminal, measured, schema)
     in_persons = {} if verdict.persons is None else {"k": verdict.persons, **rises_as_dict(verdict.person_rises)}
     _print_in_persons(terminal, schema, in_persons)
+    if verdict.compared is not None:
+        terminal.print(f"It is true of its original: {COMPARED[verdict.compared]}.")
     terminal.print("The certificate beside it fits." if verdict.certificate else "There is no certificate beside it.")
     if verdict.unchecked:
         terminal.print("What cannot be checked by the file:", highlight=False)
@@ -168,11 +175,12 @@ def show_warning(terminal: Console, warning: str | None) -> None:
 def show_gap(found: Gap) -> None:
     """Methods beside the optimum."""
     terminal = console()
-    what = (
-        "The least loss possible is"
-        if found.is_optimum
-        else "No partition is known to reach it, but none loses less than"
-    )
+    if found.is_optimum:
+        what = "The least loss possible is"
+    elif found.confidence is None:
+        what = "No release is known to reach it, but none loses less than"
+    else:
+        what = f"With {found.confidence:.0%} confidence, estimated from a sample of rows, no release loses less than"
     cells = found.hidden(found.at_least)
     told = "" if cells is None else f" ({cells:,} of {found.cells:,} cells suppressed)"
     terminal.print(f"{found.rows:,} rows. {what} {found.at_least:.6f}{told}.", highlight=False)

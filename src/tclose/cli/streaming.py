@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from tclose.cli.options import Json, SchemaOption, find_method, override, say
+from tclose.cli.options import (
+    AskedK,
+    Json,
+    MethodOptions,
+    SchemaOption,
+    find_method,
+    override,
+    say,
+)
 from tclose.cli.reading_options import load_schema, takes_reading
 
 if TYPE_CHECKING:
@@ -75,10 +83,6 @@ Continues = Annotated[
     ),
 ]
 Method = Annotated[str | None, typer.Option(help="See `tclose methods`; sabre-ak if not given.")]
-Option = Annotated[
-    list[str] | None, typer.Option(help="Of the method, as name=value; may be repeated.", show_default=False)
-]
-K = Annotated[int | None, typer.Option(help="Instead of the schema's k.")]
 T = Annotated[list[str] | None, typer.Option(help="column=0.2, instead of the schema's t; may be repeated.")]
 BudgetOption = Annotated[
     str, typer.Option("--budget", help="How near classes must be: `printed` as in the paper, or `window`.")
@@ -145,8 +149,8 @@ def stream(
     pause: Pause = False,
     continues: Continues = False,
     method: Method = None,
-    option: Option = None,
-    k: K = None,
+    option: MethodOptions = None,
+    k: AskedK = None,
     t: T = None,
     budget: BudgetOption = "printed",
     seed: Seed = None,
@@ -188,7 +192,7 @@ def stream_check(
     checkpoint: CheckedCheckpoint = None,
     format: Format = None,
     class_field: ClassField = "class",
-    k: K = None,
+    k: AskedK = None,
     t: T = None,
     json: Json = False,
 ) -> None:

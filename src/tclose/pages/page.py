@@ -86,9 +86,9 @@ class Page:
         self.parts.append(f'<div class="tiles">{inside}</div>')
 
     def figure(self, svg: str, caption: str) -> None:
-        """A picture, and what it shows."""
+        """A picture, and what it shows; where it is wider than the screen, the keyboard reaches and scrolls it."""
         words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-        self.parts.append(f"<figure>{svg}{words}</figure>")
+        self.parts.append(f'<figure tabindex="0">{svg}{words}</figure>')
 
     def table(
         self, header: Sequence[str], rows: Sequence[Sequence[str]], best: Sequence[int] = (), words: bool = False
@@ -103,7 +103,8 @@ class Page:
         )
         kind = ' class="words"' if words else ""
         self.parts.append(
-            f'<div class="scroll"><table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+            f'<div class="scroll" tabindex="0"><table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+            "</div>"
         )
 
     def html(self) -> str:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from tclose.errors import SchemaError
+from tclose.schema.guarding import read_small
 from tclose.schema.schema import Schema
 from tclose.verification.measure_release import Measured, exact_and_float
 from tclose.verification.published_loss import PublishedLoss
 
 VERSION = 2
 FOLDER_CERTIFICATE = "_certificate.json"  # readers of folders of Parquet pass by what begins so
+KEPT_ORDER, NO_ORDER = "as in the input", "random"  # what a certificate says under `order`
 CLASSES_ALONE = "t and l hold for classes, not for groups that also agree on these columns"
 
 COUNTED = "k, rise and beta in persons, which the release does not show; t and l in rows"
@@ -46,6 +50,27 @@ def certificate_path(path: Path) -> Path:
     if path.is_dir():
         return path / FOLDER_CERTIFICATE
     return path.with_name(path.name + ".certificate.json")
+
+
+def claimed_fields(
+    certificate: Certificate | Mapping[str, Any] | Path | str | None, path: Path | None
+) -> Mapping[str, Any]:
+    """What a certificate says, or that beside a file if none is given; nothing if it cannot be read."""
+    if certificate is None:
+        certificate = certificate_path(path) if path is not None and certificate_path(path).is_file() else {}
+    try:
+        if isinstance(certificate, str | Path):
+            certificate = json.loads(read_small(Path(certificate), "Certificate"))
+    except (SchemaError, ValueError, RecursionError):  # whoever compares the certificate says what is wrong with it
+        return {}
+    fields = certificate.fields if isinstance(certificate, Certificate) else certificate
+    return fields if isinstance(fields, Mapping) else {}
+
+
+def said_order(certificate: Certificate | Mapping[str, Any] | Path | str | None, path: Path | None) -> bool | None:
+    """Whether a certificate says that rows stand as in the input; None if it says nothing of it."""
+    said = claimed_fields(certificate, path).get("order")
+    return said == KEPT_ORDER if said in (KEPT_ORDER, NO_ORDER) else None
 
 
 def promise(schema: Schema) -> dict[str, Any]:

@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from tclose.errors import SchemaError, TableError
-from tclose.release.certificate import CLASSES_ALONE, VERSION, Certificate, certificate_path, certify
+from tclose.release.certificate import (
+    CLASSES_ALONE,
+    KEPT_ORDER,
+    NO_ORDER,
+    VERSION,
+    Certificate,
+    certificate_path,
+    certify,
+)
 from tclose.release.formulas import AS_THEY_ARE, ESCAPED
 from tclose.release.release_folder import release_digest
 from tclose.schema.guarding import read_small
@@ -24,7 +32,6 @@ from tclose.verification.published_loss import PublishedLoss
 DEEPEST = 100  # levels: no certificate comes near
 WRITTEN = re.compile(r"\d{1,400}(/\d{1,400})?", re.ASCII)
 NEAR = 1e-9  # logarithms may differ in the last bits between machines
-ORDERS = ("random", "as in the input")
 OF_A_FILE = ("order", "formulas", "file", "sha256")
 OF_A_HISTORY = "history"  # in the certificates of a history alone
 DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -281,7 +288,7 @@ class _Compared:
                 if self.fields[name] != AS_THEY_ARE:  # elsewhere nothing is escaped
                     self.wrong.append(name)
             elif name in CLAIMED:
-                if self.fields[name] in (ORDERS if name == "order" else (ESCAPED, AS_THEY_ARE)):
+                if self.fields[name] in ((KEPT_ORDER, NO_ORDER) if name == "order" else (ESCAPED, AS_THEY_ARE)):
                     self.unchecked[name] = CLAIMED[name]
                 else:
                     self.wrong.append(name)
@@ -345,8 +352,14 @@ def _has_form(name: str, given: Any, is_old: bool) -> bool:
 
 
 def _is_link(given: dict[str, Any]) -> bool:
-    """Whether a certificate names its number in a history and, unless it is the first, the digest of the one before."""
-    number, before = given.get("number"), given.get("before")
-    if set(given) != {"number", "before"} or type(number) is not int or number < 1:
+    """Whether a certificate names its number in a history and, unless it is the first, the digests of two others.
+
+    They are those of the certificate before and of the first one, which are the same for the second.
+    """
+    number, digests = given.get("number"), [given.get("before"), given.get("first")]
+    if set(given) != {"number", "before", "first"} or type(number) is not int or number < 1:
         return False
-    return before is None if number == 1 else isinstance(before, str) and DIGEST.fullmatch(before) is not None
+    if number == 1:
+        return digests == [None, None]
+    is_digest = all(isinstance(each, str) and DIGEST.fullmatch(each) for each in digests)
+    return is_digest and (digests[0] == digests[1]) == (number == 2)

@@ -121,7 +121,7 @@ def warn_of_same_table(record: Record, earlier: Iterable[tuple[str, Fields]], st
 
 def _what_is_the_same(record: Record, fields: Fields) -> str | None:
     """What two tables have in common if they are the same, as far as that can be known; else None."""
-    if fields["run"] == record.run:  # one release, written again
+    if fields["run"] == record.run or _is_followed(record, fields):  # one release, written again; or one that is known
         return None
     if fields["input_sha256"] == record.input_sha256:
         return "the same input"
@@ -131,6 +131,14 @@ def _what_is_the_same(record: Record, fields: Fields) -> str | None:
         return None
     listed = ", ".join(f"'{name}'" for name in common[:20]) + (", ..." if len(common) > 20 else "")
     return f"{record.input_rows:,} rows with the same values in {listed}" if common else None
+
+
+def _is_followed(record: Record, fields: Fields) -> bool:
+    """Whether both are releases of a history, and the other one came before."""
+    before, own = fields.get("history"), record.notes.get("history")
+    if not isinstance(before, dict) or not isinstance(own, dict) or not isinstance(before.get("number"), int):
+        return False
+    return bool(before["number"] < own["number"])
 
 
 def _fields(path: Path) -> Fields | None:

@@ -7,7 +7,6 @@ what stands behind its apostrophes, which one more or less does not change, so t
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -16,9 +15,8 @@ from typing import Any
 
 import polars as pl
 
-from tclose.errors import FormulaWarning, SchemaError, TableError
-from tclose.release.certificate import Certificate, certificate_path
-from tclose.schema.guarding import read_small
+from tclose.errors import FormulaWarning, TableError
+from tclose.release.certificate import Certificate, claimed_fields
 from tclose.schema.schema import Schema
 from tclose.table.column_names import check_names, listed
 from tclose.table.formats.file_formats import is_delimited
@@ -192,15 +190,7 @@ def read_released(
 
 def says_escaped(certificate: Certificate | Mapping[str, Any] | Path | str | None, path: Path | None) -> bool:
     """Whether the certificate, or that beside the file, says that formulas are escaped; no if it cannot be read."""
-    if certificate is None:
-        certificate = certificate_path(path) if path is not None and certificate_path(path).is_file() else {}
-    try:
-        if isinstance(certificate, str | Path):
-            certificate = json.loads(read_small(Path(certificate), "Certificate"))
-        fields = certificate.fields if isinstance(certificate, Certificate) else certificate
-        return isinstance(fields, Mapping) and fields.get("formulas") == ESCAPED
-    except (SchemaError, ValueError, RecursionError):  # whoever compares the certificate says what is wrong with it
-        return False
+    return claimed_fields(certificate, path).get("formulas") == ESCAPED
 
 
 def unescaped_problems(source: Source) -> Iterator[str]:

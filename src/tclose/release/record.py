@@ -42,6 +42,9 @@ class Record:
         Where the schema has a unit: how many persons the smallest class has, and how far shares of persons rise.
     loss
         The loss of the release, measured with the original at hand.
+    bound
+        For a small table: what any release loses at least (`loss_at_least`), and by what share this one lies above it
+        (`above`; None where the bound is 0 and the loss is not).
     objective
         What was optimized.
     facts
@@ -64,6 +67,7 @@ class Record:
     loss: float | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     objective: str = "loss"
+    bound: dict[str, float | None] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it; the notes stand beside the rest."""

@@ -29,7 +29,7 @@ from tclose.release.atomic import (
     write_whole,
 )
 from tclose.release.binding import Binding
-from tclose.release.certificate import Certificate, certificate_path, keep_warning
+from tclose.release.certificate import KEPT_ORDER, NO_ORDER, Certificate, certificate_path, keep_warning
 from tclose.release.column_types import ColumnTypes
 from tclose.release.database_certificates import certificate_table_of
 from tclose.release.database_writing import write_to_database
@@ -42,7 +42,7 @@ from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema
 from tclose.table.formats.file_formats import is_delimited, suffix_of
 from tclose.table.partition import Partition
-from tclose.table.source import file_digest
+from tclose.table.source import Source, file_digest
 from tclose.verification.measure_release import Measured
 
 LOG = logging.getLogger(__name__)
@@ -69,6 +69,11 @@ class Continuation(Protocol):
     @property
     def is_recorded(self) -> bool:
         """Whether the release was written, and the history knows it."""
+        ...
+
+    @property
+    def whole(self) -> Source:
+        """The rows that were generalized, in the order of the release: of the table, or held by the history."""
         ...
 
     def recorded(self, certificate: bytes, files: Sequence[tuple[Path, Path]]) -> AbstractContextManager[None]:
@@ -173,6 +178,18 @@ class Release:
         self._check_shown()
         self._check_ordered()
         return self._restore(self._types.given(self._frame))
+
+    def as_made(self) -> tuple[Source, Release] | None:
+        """The rows that it was made of, and the release in their order; None where these are the rows of the input.
+
+        A release that continues a history has rows which the history held, and may lack rows of the input.
+        """
+        if self._history is None:
+            return None
+        self._check_shown()
+        n_rows = len(self._frame)
+        record = replace(self.record, input_rows=n_rows, unpicked_rows=0, dropped_rows=0)
+        return self._history.whole, replace(self, record=record, _rows=np.arange(n_rows), _history=None)
 
     def _check_shown(self) -> None:
         if self._history is not None and not self._history.is_recorded:
@@ -343,6 +360,6 @@ class Release:
 def _manner(keep_order: bool, escape_formulas: bool) -> dict[str, str]:
     """What a certificate says of how the rows were written."""
     return {
-        "order": "as in the input" if keep_order else "random",
+        "order": KEPT_ORDER if keep_order else NO_ORDER,
         "formulas": ESCAPED if escape_formulas else AS_THEY_ARE,
     }

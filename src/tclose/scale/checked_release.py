@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 from tclose.errors import HighLossWarning, InfeasibleError, VerificationError
 from tclose.release.atomic import temporary_beside
-from tclose.release.certificate import FOLDER_CERTIFICATE, Certificate, certify
+from tclose.release.certificate import FOLDER_CERTIFICATE, NO_ORDER, Certificate, certify
 from tclose.release.formulas import AS_THEY_ARE
 from tclose.release.record import Record
 from tclose.release.release_folder import commit
+from tclose.scale.coded_pieces import GatheredValues
+from tclose.table.column_digests import column_digests
 from tclose.verification.judge_release import KEPT, Judgement
 from tclose.verification.release_parts import ReleaseCounts
 
@@ -85,7 +87,25 @@ def certify_folder(
     """The fields of the certificate of a folder with this name and digest."""
     assert found.measured is not None
     fields = certify(counts.schema, found.measured, counts.loss, method, parameters).fields
-    return {**fields, "order": "random", "formulas": AS_THEY_ARE, "file": name, "sha256": digest}
+    return {**fields, "order": NO_ORDER, "formulas": AS_THEY_ARE, "file": name, "sha256": digest}
+
+
+def record_of_run(
+    gathered: GatheredValues,
+    digest: str,
+    seed: int,
+    method: str,
+    seconds: dict[str, float],
+    loss: float,
+    notes: dict[str, Any],
+) -> Record:
+    """What is noted of a run for whoever releases; `digest` is that of the table."""
+    schema = gathered.schema
+    measured = [*(quasi.column for quasi in schema.quasi), *(each.column for each in schema.sensitive)]
+    return Record(
+        seed, digest, gathered.n_read, gathered.n_dropped, method, seconds, loss=loss,
+        input_columns=column_digests({name: gathered.columns[name] for name in measured}), notes=notes,
+    )  # fmt: skip
 
 
 def write_certificate(folder: Path, fields: dict[str, Any]) -> None:

@@ -29,9 +29,9 @@ import polars as pl
 from tclose.algorithms import Algorithm, parameters_of
 from tclose.algorithms.capable import check_capable
 from tclose.errors import TableError
+from tclose.pipeline import Listener
 from tclose.release.atomic import locked
 from tclose.release.certificate import Certificate
-from tclose.release.record import Record
 from tclose.release.release_folder import check_folder, digest_of_digests, folder_files, staged
 from tclose.scale import local_jobs
 from tclose.scale.checked_release import (
@@ -39,19 +39,27 @@ from tclose.scale.checked_release import (
     certify_folder,
     check_release_in_parts,
     commit_with_record,
+    record_of_run,
     write_certificate,
 )
 from tclose.scale.coded_pieces import GatheredValues
 from tclose.scale.local_jobs import COUNTS, SHARDS, TREE, WHOLE, ShardOutcome, TablePiece, WorkFolder, WrittenFile
 from tclose.scale.shard_choice import CellCounts, ChosenShards, choose_shards
 from tclose.scale.shard_job import OrderKey
-from tclose.scale.shard_plan import SHARD_ROWS, check_scalable, learn_tree, method_at_scale, row_key, sample_share
+from tclose.scale.shard_plan import (
+    FILE_ROWS,
+    SHARD_ROWS,
+    check_scalable,
+    learn_tree,
+    method_at_scale,
+    row_key,
+    sample_share,
+)
 from tclose.scale.shard_tree import ShardTree
 from tclose.scale.whole_table import Counted, WholeTable, add_counted
 from tclose.scale.worker_pool import WorkerPool
 from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema, SchemaLike
-from tclose.table.column_digests import column_digests
 from tclose.table.row_selection import check_columns
 from tclose.table.source import file_digest
 from tclose.verification.class_buckets import BucketMeasure, judge_parts, merge_measures
@@ -60,9 +68,7 @@ from tclose.verification.judge_release import Judgement
 from tclose.verification.release_parts import ReleaseCounts
 
 LOG = logging.getLogger(__name__)
-Listener = Callable[[str, float | None, float | None], None]
 PIECE_ROWS = 1_000_000  # of the table that are read at a time
-FILE_ROWS = 1_000_000  # of a written file, about
 
 
 @dataclass(frozen=True)
@@ -203,15 +209,8 @@ class LocalRun:
         digests = digest_of_digests(each.digest for each in read_back)
         fields = certify_folder(found, counts, self.algorithm.name, parameters, name, digests)
         write_certificate(self.folder, fields)
-        record = Record(
-            self.seed, digest, gathered.n_read, gathered.n_dropped, self.algorithm.name, self.seconds, loss=loss,
-            input_columns=column_digests({each: gathered.columns[each] for each in self._measured}), notes=self.notes,
-        )  # fmt: skip
+        record = record_of_run(gathered, digest, self.seed, self.algorithm.name, self.seconds, loss, self.notes)
         return FolderRelease(Certificate(fields), record)
-
-    @property
-    def _measured(self) -> list[str]:
-        return [*(each.column for each in self.schema.quasi), *(each.column for each in self.schema.sensitive)]
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
-
 import numpy as np
 import polars as pl
 
@@ -15,10 +13,11 @@ from tclose.scale.row_keys import run_key
 from tclose.scale.shard_tree import ShardTree
 from tclose.scale.tree_learning import TreeLearner
 from tclose.scale.whole_table import WholeTable
-from tclose.schema.columns import Quasi
+from tclose.schema.changes import keys_beyond
 from tclose.schema.schema import Schema
 
 SHARD_ROWS = 500_000  # of a shard at most
+FILE_ROWS = 1_000_000  # of a written file, about
 SAMPLE_ROWS, SAMPLE_OF_SHARD = 200_000, 2_000  # rows a plan is learnt on: at least, and for each shard
 ROW_PURPOSE, PLAN_PURPOSE = 0, 1
 # Keys that shards keep. One that is added to schemas later is refused until it is kept here, too.
@@ -50,20 +49,14 @@ def check_scalable(schema: Schema) -> None:
             "shards. Keep one row of each person, take `unit` out and name the column in `identifiers`; or release the "
             "table without --engine."
         )
-    for key in _set(schema, KEPT):
+    for key in keys_beyond(schema, KEPT):
         raise SchemaError(f"'{key}' is not kept by a table in shards. Take it out, or release it without --engine.")
     for quasi in schema.quasi:
-        for key in _set(quasi, KEPT_OF_QUASI):
+        for key in keys_beyond(quasi, KEPT_OF_QUASI):
             raise SchemaError(
                 f"[quasi.{quasi.column}]: '{key}' is not kept by a table in shards. Take it out, or release the table "
                 "without --engine."
             )
-
-
-def _set(given: Schema | Quasi, kept: tuple[str, ...]) -> list[str]:
-    """Keys that are set and not kept here."""
-    others = [field for field in fields(given) if field.name not in kept and field.default is not MISSING]
-    return [field.name for field in others if getattr(given, field.name) != field.default]
 
 
 def row_key(seed: int) -> int:

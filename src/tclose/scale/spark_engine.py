@@ -22,6 +22,7 @@ import polars as pl
 from tclose.algorithms import Algorithm, parameters_of
 from tclose.algorithms.capable import check_capable
 from tclose.errors import EngineError, MissingExtraError, TableError
+from tclose.pipeline import Listener
 from tclose.release.atomic import locked
 from tclose.release.certificate import Certificate
 from tclose.release.record import Record
@@ -31,16 +32,24 @@ from tclose.scale.checked_release import (
     certify_folder,
     check_release_in_parts,
     commit_with_record,
+    record_of_run,
     write_certificate,
 )
 from tclose.scale.coded_pieces import ROW, GatheredValues, coded_names
 from tclose.scale.shard_choice import CellCounts, ChosenShards, choose_shards
 from tclose.scale.shard_job import OrderKey
-from tclose.scale.shard_plan import SHARD_ROWS, check_scalable, learn_tree, method_at_scale, row_key, sample_share
+from tclose.scale.shard_plan import (
+    FILE_ROWS,
+    SHARD_ROWS,
+    check_scalable,
+    learn_tree,
+    method_at_scale,
+    row_key,
+    sample_share,
+)
 from tclose.scale.shard_tree import ShardTree
 from tclose.scale.whole_table import Counted, WholeTable, add_counted
 from tclose.schema.schema import Schema, SchemaLike
-from tclose.table.column_digests import column_digests
 from tclose.table.row_selection import check_columns
 from tclose.table.source import file_digest
 from tclose.verification.class_buckets import BucketMeasure, judge_parts, merge_measures
@@ -49,8 +58,6 @@ from tclose.verification.judge_release import Judgement
 from tclose.verification.release_parts import PartCounts, ReleaseCounts
 
 LOG = logging.getLogger(__name__)
-Listener = Callable[[str, float | None, float | None], None]
-FILE_ROWS = 1_000_000
 MERGED = 4  # tasks that put findings of all others together, before they go to the driver
 STOPPED = (
     "Spark ended the work on the table; nothing was released. Its log says why. Set TCLOSE_DEBUG=1 to have its message "
@@ -243,11 +250,7 @@ class SparkRun:
 
     def record(self, gathered: GatheredValues, loss: float, digest: str) -> Record:
         """What is noted for whoever releases."""
-        measured = [*(each.column for each in self.schema.quasi), *(each.column for each in self.schema.sensitive)]
-        return Record(
-            self.seed, digest, gathered.n_read, gathered.n_dropped, self.algorithm.name, self.seconds, loss=loss,
-            input_columns=column_digests({each: gathered.columns[each] for each in measured}), notes=self.notes,
-        )  # fmt: skip
+        return record_of_run(gathered, digest, self.seed, self.algorithm.name, self.seconds, loss, self.notes)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

@@ -1,12 +1,30 @@
-"""The same schema with another k or t."""
+"""The same schema with another k or t, and which of its keys are set at all."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import fields, replace
 
 from tclose.errors import SchemaError
+from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
 from tclose.schema.toml import exact
+
+
+def keys_beyond(given: Schema | Quasi | Sensitive, known: Sequence[str]) -> list[str]:
+    """Keys that are set and are not among those known: whoever cannot keep all keys refuses the others by this.
+
+    A key that is added to schemas later is one of them, until it is known.
+
+    Examples
+    --------
+    >>> schema = Schema.from_dict({"k": 5, "suppress_rows": 0.1, "quasi": {"age": {"kind": "numeric"}}})
+    >>> keys_beyond(schema, ("k", "quasi"))
+    ['suppress_rows']
+    """
+    return [
+        field.name for field in fields(given) if field.name not in known and getattr(given, field.name) != field.default
+    ]
 
 
 def with_k(schema: Schema, k: int) -> Schema:

@@ -11,6 +11,8 @@ from tclose.schema.builders import PERIODS, Dates, Intervals, Prefixes
 from tclose.schema.decimals import BOUNDED, is_bounded
 from tclose.schema.hierarchy import Hierarchy
 
+MOST_WEIGHT = 1_000_000
+
 if TYPE_CHECKING:
     from tclose.schema.columns import Quasi
 
@@ -19,6 +21,8 @@ def check_weight(weight: object, where: str) -> None:
     """Refuse what is no share in a loss."""
     if not isinstance(weight, Fraction | int) or not weight > 0:
         raise SchemaError(f"{where}: weight must be above 0: 2 counts twice as much in the loss as 1.")
+    if not 1 <= weight * MOST_WEIGHT <= MOST_WEIGHT**2:
+        raise SchemaError(f"{where}: weight must be from 1/{MOST_WEIGHT} to {MOST_WEIGHT}.")
 
 
 def check_column_limits(quasi: Quasi, where: str) -> None:

@@ -82,15 +82,25 @@ entry must be 1, so divide all by it.
     def read(cls, path: Path | str, source: str | None = None) -> CostMatrix:
         """Read a comma-separated file: first line and first column hold the values."""
         path = Path(path)
-        text = read_small(path, "Matrix file")
-        problem = f"Matrix file '{path.name}' is not readable as comma-separated text"
+        return cls.of_text(read_small(path, "Matrix file"), f"Matrix file '{path.name}'", source or str(path))
+
+    @classmethod
+    def of_text(cls, text: str, name: str = "Matrix", source: str | None = None) -> CostMatrix:
+        """From comma-separated text: first line and first column hold the values. Messages call it `name`.
+
+        Examples
+        --------
+        >>> CostMatrix.of_text(",flu,cold\\nflu,0,1\\ncold,1,0\\n").values
+        ('flu', 'cold')
+        """
+        problem = f"{name} is not readable as comma-separated text"
         lines = guarded(problem, lambda: [line for line in csv.reader(io.StringIO(text)) if line], SchemaError)
         if len(lines) < 2 or [line[0] for line in lines[1:]] != lines[0][1:]:
-            raise SchemaError(f"Matrix file '{path.name}': the first line and the first column must name the values.")
+            raise SchemaError(f"{name}: the first line and the first column must name the values.")
         try:
-            return cls.of([line[1:] for line in lines[1:]], lines[0][1:], source or str(path))
+            return cls.of([line[1:] for line in lines[1:]], lines[0][1:], source)
         except SchemaError as error:
-            raise SchemaError(f"Matrix file '{path.name}': {error}") from None
+            raise SchemaError(f"{name}: {error}") from None
 
     @cached_property
     def whole(self) -> tuple[NDArray[np.int64], int]:

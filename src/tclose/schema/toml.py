@@ -35,7 +35,17 @@ SWITCHES = ("keep_unchecked", "header")
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The keys of a TOML file, decimals as written."""
-    text = read_small(path, "Schema", pipes=True)
+    return keys_of_text(read_small(path, "Schema", pipes=True), path)
+
+
+def keys_of_text(text: str, path: Path) -> dict[str, Any]:
+    """The keys of a schema's text, decimals as written; messages call it by its path.
+
+    Examples
+    --------
+    >>> keys_of_text("k = 5", Path("people.toml"))
+    {'k': 5}
+    """
     if long := LONG_KEY.search(text):  # which takes the parser time that grows with the square of its parts
         line = text.count("\n", 0, long.start()) + 1
         raise SchemaError(f"Schema '{path}' is nested too deeply: line {line} has a key of more than 64 parts.")

@@ -221,7 +221,7 @@ def test_rows_left_out_are_counted_with_what_they_tell() -> None:
     from tests.algorithms.test_rows_left_out import outliers, schema_of
 
     frame = outliers()
-    release = tclose.anonymize(frame, schema_of(suppress_rows=0.05), method="mondrian", seed=1)
+    release = tclose.anonymize(frame, schema_of(suppress_rows=0.05), method=tclose.Mondrian(textbook=True), seed=1)
     page = tclose.report_html(frame, release, queries=50)
     assert "24 rows are left out. Of someone who is missing, the belief" in page
     assert "456" in page

@@ -147,7 +147,8 @@ def attack(
     df
         The original table, as `anonymize` takes it.
     release
-        A release of this table, which brings its schema; or a schema, and the table alone is attacked.
+        A release of this table, which brings its schema; or a schema, and the table alone is attacked. Of a release
+        that continues a history, the rows that were generalized are attacked, also those that the history held.
     method
         With a schema: the method by which a release is made.
     population
@@ -175,6 +176,8 @@ def attack(
             "attack(df, schema, method=...)."
         )
     check_order(df, release, "attack", "release")
+    if isinstance(release, Release):
+        df, release = release.as_made() or (df, release)
     schema = release.schema if isinstance(release, Release) else Schema.of(release)
     made = release if isinstance(release, Release) else None
     if made is not None and method is not None:

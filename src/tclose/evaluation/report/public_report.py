@@ -27,6 +27,7 @@ from tclose.pipeline import verify
 from tclose.release.certificate import certificate_path
 from tclose.release.certificate_check import CertificateLike, read_certificate
 from tclose.release.formulas import read_released
+from tclose.release.history_words import published_sentences
 from tclose.schema.changes import with_k, with_t
 from tclose.schema.schema import Schema, SchemaLike
 from tclose.table.arguments import check_order
@@ -116,6 +117,9 @@ def _page(schema: Schema, verdict: Verdict, loss: PublishedLoss, certificate: di
     add_tiles(page, schema, measured, None if value is None else float(value), "loss by released values")
     add_promise(page, schema, measured, certificate, claimed)
     add_claims(page, certificate, claimed)
+    if "history" in certificate:
+        page.heading("Released again and again")
+        page.points(published_sentences(certificate["history"]))
     _risks(page, schema, measured)
     add_distributions(page, schema, measured)
     _generalized(page, schema, measured, loss)

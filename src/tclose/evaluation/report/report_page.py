@@ -36,6 +36,7 @@ from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.evaluation.utility.utility import beside
 from tclose.pages.page import Page
 from tclose.release.certificate import Certificate
+from tclose.release.history_words import counted_sentences
 from tclose.release.release import Release
 from tclose.table.arguments import check_order
 from tclose.table.axes import Axis, SpanAxis
@@ -90,7 +91,8 @@ def report_html(
 def report_page(
     df: Any, release: Release, queries: int = QUERIES, certificate: Certificate | None = None, day: date | None = None
 ) -> Page:
-    """The same as a page."""
+    """The same as a page. Of a release that continues a history, it is about the rows that were generalized."""
+    df, release = release.as_made() or (df, release)
     schema, measured = release.schema, release.measured
     fields = (certificate or release.certificate).fields
     source = read(df, schema.delimiter, schema.encoding, header=schema.header)
@@ -104,6 +106,9 @@ def report_page(
     add_promise(page, schema, measured, fields)
     if told := [*run_words(release.facts), *left_out_words(found.left_out or {})]:
         page.points(told)
+    if (counts := release.record.notes.get("history")) is not None:
+        page.heading("What came, went and waits")
+        page.points(counted_sentences(counts))
     if release.binding is not None:
         page.heading("What binds")
         page.points(release.binding.sentences())

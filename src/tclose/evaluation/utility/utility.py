@@ -106,7 +106,8 @@ def utility(
     df
         The table it was made from: a dataframe or a path.
     release
-        A `Release`, or any dataframe or path; rows may be in any order, and some may be left out.
+        A `Release`, or any dataframe or path; rows may be in any order, and some may be left out. One that continues a
+        history is compared with the rows that were generalized, also those that the history held.
     schema
         The schema of the original; that of a `Release` if None.
     label
@@ -171,6 +172,7 @@ def beside(df: Any, release: Any, schema: SchemaLike | None = None, *, aligned: 
         raise MeasureError("Give the table first, then the release, then the schema: (df, release, schema).")
     given = None if schema is None else Schema.of(schema)
     if isinstance(release, Release):
+        df, release = release.as_made() or (df, release)
         classes = release.classes[release.classes >= 0]
         picked = np.flatnonzero(release.classes >= 0) if release.schema.unit_rows == "one" else None
         asked = given or release.schema
