@@ -4,7 +4,7 @@
 # make docs      builds the site of the documentation: build/docs/index.html
 # make bounds    runs every kernel with its indices checked; part of make test
 # make fuzz      random tables against a slow judge; SECONDS=600 if not said
-# make campaign  what takes long, by NAME (fuzz, histories, mutants, pairs, readers, seeds, shards, writers), for SECONDS; its counts are kept in benchmarks/campaigns
+# make campaign  what takes long, by NAME (any_histories, bounds_of_loss, fuzz, histories, mutants, pairs, readers, seeds, shards, writers), for SECONDS; its counts are kept in benchmarks/campaigns
 
 PYTHON ?= python3
 BIN := .venv/bin

@@ -11,6 +11,7 @@ from rich.console import Console
 from benchmarks import (
     assess,
     attacks,
+    bounds,
     caps,
     diversity,
     exact,
@@ -31,6 +32,7 @@ from benchmarks import (
     plan_attack,
     queries,
     republish,
+    rivals,
     rows_left_out,
     sabre,
     scale,
@@ -48,6 +50,7 @@ from benchmarks.results import save, wait_for_quiet
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "assess": assess.run,
     "attacks": attacks.run,
+    "bounds": bounds.run,
     "caps": caps.run,
     "objectives": objectives.run,
     "persons": persons.run,
@@ -59,6 +62,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "text_pieces": text_pieces.run,
     "mondrian": mondrian.run,
     "methods": methods.run,
+    "rivals": rivals.run,
     "tight": tight.run,
     "sweep": sweep.run,
     "sabre": sabre.run,

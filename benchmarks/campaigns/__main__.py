@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.campaigns.any_histories import any_histories
+from benchmarks.campaigns.bounds_of_loss import bounds_of_loss
 from benchmarks.campaigns.fuzzing import fuzz
 from benchmarks.campaigns.histories import histories
 from benchmarks.campaigns.mutants import mutate
@@ -21,6 +23,8 @@ from benchmarks.results import machine
 
 COUNTS = Path(__file__).parent / "counts"
 CAMPAIGNS: dict[str, Callable[[], dict[str, Any]]] = {
+    "any_histories": any_histories,
+    "bounds_of_loss": bounds_of_loss,
     "fuzz": fuzz,
     "histories": histories,
     "mutants": mutate,

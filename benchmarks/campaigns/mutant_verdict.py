@@ -14,6 +14,7 @@ from benchmarks.campaigns.corpus import suffix_of
 from tests.fuzz.cases import Case
 from tests.fuzz.forms import make_form, read_file
 from tests.fuzz.judged import as_fractions, differences
+from tests.fuzz.left_out import left_out_broken
 from tests.fuzz.meaning import NoMeaning, Rows
 from tests.fuzz.oracle import groups, judge, released_columns, remaining
 from tests.fuzz.truth import lies
@@ -53,7 +54,12 @@ def wrong_with(case: Case, folder: Path, name: str) -> Wrong | None:
         return None
     certificate = json.loads(path.with_name(f"{path.name}.certificate.json").read_text(encoding="utf-8"))
     rows = read_file(path, case.schema.get("delimiter", ","))
-    kept = [case.rows[row] for row in remaining(case.rows, case.schema)]
+    said = json.loads((folder / f"{name}.told.json").read_text(encoding="utf-8"))
+    could_be, gone = remaining(case.rows, case.schema), said["left_out"]
+    kept = [case.rows[row] for row in could_be if row not in gone]
+    left_out = [could_be.index(row) for row in gone]
+    if broken := left_out_broken([case.rows[row] for row in could_be], left_out, case.schema):
+        return Wrong(name, f"rows left out: {'; '.join(broken)}")
     try:
         if untrue := lies(kept, rows, case.schema):
             return Wrong(name, f"untrue: {len(untrue)} cells")
@@ -70,8 +76,7 @@ def wrong_with(case: Case, folder: Path, name: str) -> Wrong | None:
         told.append(f"loss {certificate['loss']['columns']}")
     if told:
         return Wrong(name, f"certificate: {'; '.join(told)}")
-    loss = json.loads((folder / f"{name}.told.json").read_text(encoding="utf-8"))["loss"]
-    real = loss_of(case, rows)
+    loss, real = said["loss"], None if gone else loss_of(case, rows)
     if real is not None and abs(loss - real) > ROUNDING:
         return Wrong(name, f"the loss is {real:.6f}, told as {loss:.6f}", is_loss=True)
     return None

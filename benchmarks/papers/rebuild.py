@@ -12,7 +12,7 @@ from rich.console import Console
 
 from benchmarks.papers import page
 from benchmarks.papers.draw import picture
-from benchmarks.papers.figures import FIGURES, PANELS, ROWS, Panel
+from benchmarks.papers.figures import BY_STEP, BY_WINDOW, FIGURES, PANELS, ROWS, Panel, part_of
 from benchmarks.papers.runs import METHODS, QUERIES, SEED, Runs, Setting
 from benchmarks.papers.tables import SEED as TABLE_SEED
 from benchmarks.papers.tables import Census, census, nist, nist_is_there
@@ -45,6 +45,13 @@ def rebuild(numbers: Sequence[int], folder: Path, n_rows: int, queries: int) -> 
             for panel in (each for each in PANELS if each.figure == number):
                 print(f"figure {panel.name}, {table.title}", file=sys.stderr, flush=True)
                 points[number] += measure(panel, runs, n_rows)
+        _write(points, folder, n_rows, queries, load)  # a table that fails does not take the others with it
+    draw(folder)
+    return {number: len(found) for number, found in points.items()}
+
+
+def _write(points: dict[int, list[dict[str, Any]]], folder: Path, n_rows: int, queries: int, load: float) -> None:
+    """The data of each figure."""
     for number, found in points.items():
         data = {
             "paper": "004",
@@ -59,8 +66,6 @@ def rebuild(numbers: Sequence[int], folder: Path, n_rows: int, queries: int) -> 
             "points": found,
         }
         (folder / f"figure{number}.json").write_text(page.as_json(data), encoding="utf-8")
-    draw(folder)
-    return {number: len(found) for number, found in points.items()}
 
 
 def draw(folder: Path) -> None:
@@ -74,8 +79,8 @@ def draw(folder: Path) -> None:
 def measure(panel: Panel, runs: Runs, n_rows: int) -> list[dict[str, Any]]:
     """The points of a panel on one table."""
     most = len(runs.census.frame)
-    default = Setting(min(n_rows, most))
-    places = [most * int(fifth) // 5 for fifth in panel.xs] if panel.across == ROWS else panel.xs
+    default = Setting(min(2 * n_rows if panel.across in (BY_STEP, BY_WINDOW) else n_rows, most))
+    places = places_of(panel, most, default.rows)
     return [
         {
             "panel": panel.name,
@@ -85,9 +90,19 @@ def measure(panel: Panel, runs: Runs, n_rows: int) -> list[dict[str, Any]]:
             "x": x,
             **runs.answer(panel.setting(default, x), method, panel.question(x)),
         }
-        for method in METHODS
+        for method in panel.methods
+        if method in METHODS
         for x in places
     ]
+
+
+def places_of(panel: Panel, most: int, n_rows: int) -> list[float]:
+    """The places across on a table that has so many rows at most, of which so many are taken."""
+    if panel.across == ROWS:
+        return [most * int(fifth) // 5 for fifth in panel.xs]
+    if panel.across in (BY_STEP, BY_WINDOW):
+        return [int(parts) * part_of(n_rows) for parts in panel.xs]
+    return list(panel.xs)
 
 
 def _tables(n_rows: int) -> list[Census]:

@@ -1,4 +1,4 @@
-"""Runs of the methods on one census, each made once, and what is measured of them."""
+"""Runs of the methods on one census, whole or as a stream, each made once, and what is measured of them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from benchmarks.papers.tables import Census
 from tclose.algorithms import Algorithm, find
 from tclose.algorithms.control import Control
+from tclose.algorithms.mondrian.mondrian import Mondrian
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.tight.tight import Tight
 from tclose.evaluation.attacks.shown_boxes import Boxes, shown_classes
@@ -21,18 +22,22 @@ from tclose.evaluation.utility.cubes import cube_divergence
 from tclose.evaluation.utility.queries import query_error
 from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.schema.schema import Schema
+from tclose.stream import Engine
 from tclose.table.class_distances import class_distances
 from tclose.table.classes import Tally
 from tclose.table.encode import EncodedTable, encode
 from tclose.table.source import Source, read
 
+TEXTBOOK = "textbook mondrian"
 METHODS: dict[str, str | Algorithm] = {
     "sabre-knn": "sabre-knn",
     "sabre-ak": "sabre-ak",
     "incognito": "incognito",
+    TEXTBOOK: Mondrian(textbook=True),
     "mondrian": "mondrian",
     "tight fast": Tight("fast"),
 }
+STREAMED = ("sabre-ak", "incognito", TEXTBOOK, "mondrian")  # those of the paper's figures on streams
 QUERIES = 10_000  # as in the paper
 SEED = 0
 REPEATS, ENOUGH = 3, 0.3  # a quick run is made so often, until that many processor seconds are spent
@@ -48,6 +53,8 @@ class Setting:
     t: str = "0.35"
     k: int = 6
     fanout: int | None = None
+    window: int | None = None  # of a stream of these rows, which advances by `step`; None: the table at once
+    step: int | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,10 @@ class Run:
     facts: dict[str, float]
 
     @property
+    def rows(self) -> int:
+        return len(self.table)
+
+    @property
     def classes(self) -> int:
         return int(self.labels.max()) + 1
 
@@ -118,6 +129,21 @@ class Run:
         return {"loss": self.loss, "time": self.processor_seconds, "closeness": self.closeness}[question.measure]
 
 
+@dataclass(frozen=True)
+class StreamRun:
+    """One stream through one method: what its rows lost, and how long all windows together took."""
+
+    rows: int
+    loss: float
+    classes: int
+    processor_seconds: float
+    seconds: float
+    facts: dict[str, float] = field(default_factory=dict)
+
+    def answer(self, question: Question, queries: int) -> float:
+        return {"loss": self.loss, "time": self.processor_seconds}[question.measure]
+
+
 @dataclass(eq=False)
 class Runs:
     """All runs on one census, each made when it is first asked for.
@@ -131,7 +157,7 @@ class Runs:
     census: Census
     queries: int = QUERIES
     _tables: dict[tuple[int, int, int | None], tuple[Source, EncodedTable]] = field(default_factory=dict)
-    _made: dict[tuple[Setting, str], Run] = field(default_factory=dict)
+    _made: dict[tuple[Setting, str], Run | StreamRun] = field(default_factory=dict)
     _answers: dict[tuple[Setting, str, Question], float] = field(default_factory=dict)
 
     def answer(self, setting: Setting, method: str, question: Question) -> dict[str, Any]:
@@ -142,7 +168,7 @@ class Runs:
             self._answers[key] = run.answer(question, self.queries)
         return {
             "y": self._answers[key],
-            "rows": len(run.table),
+            "rows": run.rows,
             "quasi": setting.quasi,
             "t": setting.t,
             "k": setting.k,
@@ -153,12 +179,31 @@ class Runs:
             **run.facts,
         }
 
-    def run(self, setting: Setting, method: str) -> Run:
+    def run(self, setting: Setting, method: str) -> Run | StreamRun:
         key = (setting, method)
         if key not in self._made:
             print(f"{self.census.name}: {method}, {setting}", file=sys.stderr, flush=True)
-            self._made[key] = self._run(setting, method)
+            make = self._run if setting.window is None else self._stream
+            self._made[key] = make(setting, method)
         return self._made[key]
+
+    def _stream(self, setting: Setting, method: str) -> StreamRun:
+        """The rows one step after the other, as a stream's window takes them in."""
+        assert setting.window is not None
+        assert setting.step is not None
+        frame = self.census.rows(setting.rows, setting.quasi)
+        schema = self.census.schema(setting.quasi, setting.t, setting.k, setting.fanout)
+        for rows in (frame.head(2 * setting.window), frame):  # the first loads and compiles
+            engine = Engine(schema, window=setting.window, step=setting.step, seed=SEED, method=METHODS[method])
+            lost, out = 0.0, 0
+            used, started = time.process_time(), time.perf_counter()
+            for batch in [*rows.iter_slices(setting.step), None]:
+                for outcome in engine.finish() if batch is None else engine.feed(batch):
+                    for released in outcome.released:
+                        lost, out = lost + released.loss * len(released.frame), out + len(released.frame)
+            worked, passed = time.process_time() - used, time.perf_counter() - started
+        assert out == len(frame), f"{method} left rows behind"
+        return StreamRun(len(frame), lost / out, engine.counts["classes"], worked, passed)
 
     def _run(self, setting: Setting, method: str) -> Run:
         source, table = self._table(setting)

@@ -118,7 +118,63 @@ def against_arx() -> str:
     return table(header, rows) + f"\n\n{theirs['tool']}: {theirs['origin']}, entered {theirs['entered']}."
 
 
+def rivals() -> str:
+    """What Mondrian and SABRE lose as printed and at their best."""
+    found = result("rivals")
+    names = list(dict.fromkeys(name for case in found["cases"] for name in case["runs"]))
+    header = ["table", "t", *(f"`{name}`" for name in names)]
+    rows, before = [], ""
+    for case in found["cases"]:
+        title = f"{case['title']}, {case['rows']:,} rows"
+        losses = [f"{case['runs'][name]['loss']:.3f}" if name in case["runs"] else "" for name in names]
+        rows.append(["" if title == before else title, case["t"], *losses])
+        before = title
+    return table(header, rows) + f"\n\nMeasured {found['date']}; k = {found['k']}. No figure depends on a clock."
+
+
+def rivals_saved() -> str:
+    """How much less each option loses, in percent of what its method loses without: the least and the most."""
+    cases = result("rivals")["cases"]
+    rows = []
+    for name, plain in (
+        ("mondrian", "mondrian textbook=true"),
+        ("sabre-knn metric=loss", "sabre-knn"),
+        ("sabre-knn slack=true", "sabre-knn"),
+        ("sabre-knn slack=true metric=loss", "sabre-knn"),
+        ("sabre-ak slack=true", "sabre-ak"),
+    ):
+        both = [case["runs"] for case in cases if name in case["runs"]]
+        saved = [100 * (1 - runs[name]["loss"] / runs[plain]["loss"]) for runs in both]
+        rows.append([f"`{name}`", f"`{plain}`", str(len(both)), f"{min(saved):.0f} to {max(saved):.0f} %"])
+    return table(["", "beside", "cases", "loses less by"], rows)
+
+
+def bounds() -> str:
+    """What any release of Adult loses at least, beside what `tight` loses."""
+    found = result("bounds")
+    rows = [
+        [
+            f"{cell['table'].removeprefix('adult-')}, t = {cell['t']}",
+            f"{cell['loss_at_least']:.4f}",
+            "proven" if cell["is_proven"] else f"{cell['confidence']:.0%}",
+            f"{cell['lowest_known']:.4f}",
+            "" if cell["factor"] is None else f"{cell['factor']:.1f}",
+            f"{cell['steps']:,}",
+            f"{cell['cells_checked']:,} of {cell['cells']:,}",
+        ]
+        for cell in found["cells"]
+    ]
+    header = ["sensitive", "at least", "how sure", "lowest known", "factor", "steps", "rows or cells checked"]
+    return (
+        f"{found['seconds_a_cell']:.0f} seconds a table on {_cores(found)}, beside much other work (a load of\n"
+        f"{found['load_before']:.0f} before and {found['load_after']:.0f} after):\n\n" + table(header, rows)
+    )
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "rivals": rivals,
+    "rivals/saved": rivals_saved,
+    "bounds": bounds,
     "verify_large": verify_large,
     "first_mile": first_mile,
     "readers": readers,
