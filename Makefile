@@ -13,6 +13,9 @@ USED := .venv/.installed-for-use
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 TESTS := $(BIN)/pytest -n 2 --dist worksteal --durations 25
 
+# Byte code is kept, whatever the surroundings say: without it every process that tests start compiles the package anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: setup system demo test bounds check warm lint types contract bench peers campaign fuzz docs clean
 
 setup: $(STAMP)

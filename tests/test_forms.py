@@ -111,6 +111,7 @@ LENGTH_TEXTS = ["-999999:59:59.999999", "-00:00:00.000001", "00:00:00", "01:30:0
 @pytest.mark.filterwarnings("ignore::tclose.errors.FormulaWarning")
 @pytest.mark.parametrize("role", ["quasi", "equal", "ordered", "keep"])
 @pytest.mark.parametrize("unit", ["us", "ns", "ms"])
+@pytest.mark.everyday(2)
 def test_durations_are_the_same_in_every_form(role: str, unit: Any, tmp_path: Path) -> None:
     """At their ends, negative ones too; a text file has them as hours, minutes and seconds."""
     known = slice(2, 5) if unit == "ms" else slice(None)

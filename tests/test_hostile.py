@@ -991,7 +991,7 @@ def test_there_are_many_cases_with_names_of_their_own() -> None:
 
 
 @parametrize(CASES, 4)
-@pytest.mark.everyday(24)
+@pytest.mark.everyday(16)
 def test_anonymize(case: Case, tmp_path: Path) -> None:
     data, schema = case.put(tmp_path)
     expected = contents(tmp_path)

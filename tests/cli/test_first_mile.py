@@ -284,5 +284,6 @@ REAL = {  # the flags a person would give who knows the table
 
 
 @pytest.mark.parametrize("name", REAL)
+@pytest.mark.everyday(2)
 def test_real_tables_need_no_editing(name: str, run: Callable[..., tuple[int, str]]) -> None:
     assert released(run, str(shared(name)), REAL[name])[0] == 0

@@ -30,8 +30,8 @@ from tests.oracles.distance import (
 Masses = list[int]
 Case = tuple[Distance, Ground, Any]  # the distance, between all pairs of values, and what the oracle needs
 
-SOME = settings(max_examples=60, deadline=None)
-FEW = settings(max_examples=25, deadline=None)
+SOME = settings(max_examples=60)
+FEW = settings(max_examples=25)
 
 # A tree's shape: None is a leaf, a list an inner node.
 shapes = st.recursive(st.none(), lambda below: st.lists(below, min_size=1, max_size=3), max_leaves=7)

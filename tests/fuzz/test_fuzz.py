@@ -28,7 +28,7 @@ def test_many_seeds(seed: int) -> None:
 
 
 @pytest.mark.parametrize("found", FOUND, ids=lambda found: str(found.name))
-@pytest.mark.everyday(5)
+@pytest.mark.everyday(2)
 def test_what_was_found(found: Found) -> None:
     assert check(found.case, forms=[form for form in FORMS if form != "polars"]) == []
 

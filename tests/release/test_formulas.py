@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tclose
@@ -38,7 +38,6 @@ def looks_like_a_formula(text: str) -> bool:
     return re.fullmatch(r"[+-](?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?", text, re.ASCII) is None
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), TEXTS), max_size=6))
 def test_what_is_written_is_no_formula_and_is_undone(texts: list[str | None]) -> None:
     given_texts = pl.Series(texts, dtype=pl.String)
@@ -53,7 +52,6 @@ def test_what_is_written_is_no_formula_and_is_undone(texts: list[str | None]) ->
     assert is_formula(given_texts).to_list() == [text is not None and looks_like_a_formula(text) for text in texts]
 
 
-@settings(deadline=None)
 @given(TEXTS, TEXTS)
 def test_no_two_texts_are_written_alike(one: str, other: str) -> None:
     written = escape(pl.Series([one, other])).to_list()

@@ -89,7 +89,7 @@ MIXED = Schema.from_dict(
 
 
 class TestCutsAndRestarts:
-    @settings(max_examples=4, deadline=None)
+    @settings(max_examples=4)
     @given(st.integers(0, 10**6), st.lists(st.integers(1, 60), max_size=12), st.data())
     @pytest.mark.slow
     def test_nothing_depends_on_them(self, seed: int, cuts: list[int], data: st.DataObject) -> None:

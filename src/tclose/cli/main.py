@@ -7,6 +7,7 @@ import json as jsonlib
 import os
 import sys
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -410,6 +411,12 @@ def _tell_usage(error: Any) -> int:
     return int(error.exit_code)
 
 
+@cache
+def _commands() -> Any:
+    """All commands with their options, made once: a process that runs many would make them anew for each."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run the command line; every failure is a message and an exit code, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
@@ -422,7 +429,7 @@ def main() -> None:
             for shown in (EarlierReleaseWarning, FormulaWarning, HighLossWarning, RepeatedIdentifierWarning):
                 warnings.simplefilter("always", shown)
             warnings.showwarning = lambda message, *_args, **_kwargs: _note_once(str(message), notes)
-            code = app(standalone_mode=False)  # what is wrong with the options is raised, and not printed
+            code = _commands()(standalone_mode=False)  # what is wrong with the options is raised, and not printed
         sys.exit(code if isinstance(code, int) else 0)
     except TcloseError as error:
         say(f"Error: {error}")

@@ -52,7 +52,7 @@ def check(table: EncodedTable, requirement: Requirement, partition: Partition) -
 
 
 @METHODS
-@for_seeds(60)
+@for_seeds(60, everyday=1)
 def test_random_tables(method: Any, seed: int) -> None:
     table, requirement = random_case(seed)
     try:

@@ -260,6 +260,7 @@ def tiny_case(seed: int) -> tuple[EncodedTable, Requirement]:
     return prepare(pl.DataFrame(columns), Schema.from_dict(keys))
 
 
+@pytest.mark.slow
 def test_tiny_tables_against_all_partitions() -> None:
     """Never better than the best of all, and most often as good."""
     n_cases, n_best = 0, {"fast": 0, "best": 0}
