@@ -64,6 +64,7 @@ from tclose.table.table_location import TableLocation, file_of
 from tclose.table.unit_rows import count_unpicked
 from tclose.verification.assessment import Report, assess_source
 from tclose.verification.column_widths import count_beyond_limits, limit_sentences
+from tclose.verification.exact_loss import ReleasedRows, exact_loss
 from tclose.verification.judge_folder import judge_frames
 from tclose.verification.judge_release import KEPT, Judgement, judge
 from tclose.verification.measure_release import Measured
@@ -187,6 +188,7 @@ def anonymize(
     with _compiled_stage("verify", seconds, tell):
         found, measured = _verified(frame, schema, table, source)
         distances = _check_agreement(measured, table, schema)
+        _check_loss(loss, frame, schema, source, ReleasedRows(table.rows, whole.rows, partition.labels))
         published = _published(frame, schema)
     LOG.info("verified: %d classes, k %d, loss %.6f", measured.classes, measured.k, loss)
     if measured.classes == 1 and loss > 0 and not allow_single_class:
@@ -420,6 +422,17 @@ def _check_rises(measured: Measured, table: EncodedTable, schema: Schema, tallie
                 f"'{name}': the shares of its values rise otherwise by what methods go by than by the verifier. One of "
                 "them is wrong, so nothing is released. Please report this."
             )
+
+
+def _check_loss(loss: float, frame: pl.DataFrame, schema: Schema, source: Source, taken: ReleasedRows) -> None:
+    """The loss that methods go by, which is told to whoever releases, is what the released values lose."""
+    found = exact_loss(source, Source.of(frame), schema, taken)
+    if not found.holds(loss):
+        told = f"{found.least:.6g}" if found.least == found.most else f"{found.least:.6g} to {found.most:.6g}"
+        raise VerificationError(
+            f"The loss is {loss:.6g} by what methods go by, and {told} by the verifier. One of them is wrong, so "
+            "nothing is released. Please report this."
+        )
 
 
 def _check_numbers(seed: object, time: object) -> None:

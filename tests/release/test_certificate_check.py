@@ -190,6 +190,20 @@ def test_the_forgery_of_the_review(tmp_path: Path) -> None:
     assert "required, loss, method, unit differ" in verdict.problems[0]
 
 
+def test_rows_that_may_be_left_out_are_as_in_the_schema_whatever_else_is_stricter(tmp_path: Path) -> None:
+    keys = {**STARRED, "suppress_rows": 0.1}
+    path, schema, fields = written(keys, tmp_path)
+    stricter = copy.deepcopy(fields)
+    stricter["required"]["t"]["ill"] = {"exact": "29/50", "value": 0.58}  # as --t would ask
+    assert tclose.verify(path, schema, certificate=stricter).holds
+    for of_rows in ({}, {"suppress_rows": {"exact": "0", "value": 0.0}}):
+        forged = copy.deepcopy(fields)
+        del forged["required"]["suppress_rows"]
+        forged["required"] |= of_rows
+        verdict = tclose.verify(path, schema, certificate=forged)
+        assert "required differ" in verdict.problems[0]
+
+
 def test_what_is_asked_may_be_stricter_than_the_schema_if_the_table_keeps_it(tmp_path: Path) -> None:
     """As after `anonymize --k --t`, where the schema in the file asks for less."""
     path, schema, certificate = written(FULL, tmp_path)

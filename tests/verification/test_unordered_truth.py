@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import tclose
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
 from tclose.verification import unordered_truth
+from tclose.verification.beside_original import compare_with_original
 from tclose.verification.unordered_truth import unordered_problems
 
 ILL = {"ill": {"distance": "equal", "t": 1}}
@@ -185,3 +186,49 @@ def test_blocks_and_forgotten_answers_change_nothing(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(unordered_truth, "BLOCK", 500)
     monkeypatch.setattr(unordered_truth, "LEARNT", 0)
     assert tclose.verify(shuffled(pl.DataFrame(release.table)), schema, original=frame).holds
+
+
+def test_an_order_that_is_true_by_chance_does_not_say_whose_a_row_is() -> None:
+    table = pl.DataFrame({"who": [*"abab"], "age": [20] * 4, "zip": ["11", "12", "11", "12"]})
+    keys = {
+        "k": 2,
+        "unit": "who",
+        "unit_rows": "all",
+        "quasi": {"age": {"kind": "numeric"}, "zip": {"kind": "text"}},
+    }
+    shown = pl.DataFrame({"age": ["20"] * 4, "zip": ["1*", "**", "1*", "**"]})  # both classes are of a and b
+    assert not tclose.verify(shown, keys, original=table, in_order=True).holds
+    found = tclose.verify(shown, keys, original=table, in_order=False)
+    assert found.holds, found.problems
+    assert found.persons is None
+    assert {*found.unchecked} == {"persons"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_row_a_person_agrees_with_trying_every_order(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    keys = {"unit": "who", "unit_rows": "one", "missing": "drop", "quasi": {"age": {"kind": "numeric"}}}
+    schema = Schema.from_dict({"k": 1, **keys, "sensitive": ILL})
+    verdicts = []
+    for _ in range(60):
+        n = int(rng.integers(3, 7))
+        ages = [None if each == 0 else int(each) for each in rng.integers(0, 6, n)]
+        table = pl.DataFrame({"who": rng.integers(0, 3, n), "age": ages, "ill": rng.choice(["a", "b"], n)})
+        lows, picked = rng.integers(1, 6, 3), rng.choice(["a", "b"], 3)
+        shown = pl.DataFrame({"age": [f"[{low}, {low + 2}]" for low in lows], "ill": picked})[: rng.integers(1, 4)]
+        found = compare_with_original(Source.of(table), Source.of(shown), schema, in_order=False)
+        assert (found.problems == []) == _is_true_of_some_picks(table, shown), (table, shown)
+        verdicts.append(found.problems == [])
+    assert {*verdicts} == {True, False}
+
+
+def _is_true_of_some_picks(table: pl.DataFrame, shown: pl.DataFrame) -> bool:
+    """Whether one row of each person, without those that lack an age, can be what is shown, by trying all of them."""
+    of_persons = [each.to_dicts() for each in table.partition_by("who")]
+    picks = ([row for row in rows if row["age"] is not None] for rows in product(*of_persons))
+    return any(
+        all(_is_true({**row, "sex": "*"}, {**own, "sex": ""}) for row, own in zip(shown.to_dicts(), order, strict=True))
+        for kept in picks
+        if len(kept) == len(shown)
+        for order in permutations(kept)
+    )

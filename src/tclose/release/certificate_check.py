@@ -35,7 +35,7 @@ NEAR = 1e-9  # logarithms may differ in the last bits between machines
 OF_A_FILE = ("order", "formulas", "file", "sha256")
 OF_A_HISTORY = "history"  # in the certificates of a history alone
 DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
-AS_IN_SCHEMA = ("l", "rise", "beta", "counted")  # of what is required; k and t may be stricter
+AS_IN_SCHEMA = ("l", "rise", "beta", "counted", "suppress_rows")  # of what is required; k and t may be stricter
 CLAIMED = {
     "method": "released values do not show what made them",
     "versions": "released values do not show what made them",

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
-from tclose.verification.left_out_check import left_out_problems, rows_to_release
+from tclose.verification.left_out_check import left_out_problems
 from tclose.verification.persons import read_units
+from tclose.verification.rows_to_release import persons_to_release, rows_to_release
 from tclose.verification.truth import same_combinations, truth_problems
 from tclose.verification.unordered_truth import can_match, unordered_problems
 
@@ -77,8 +78,10 @@ def compare_with_original(
     as_they_stand: list[str] = []
     if len(same) == released.n_rows:
         as_they_stand = truth_problems(original, released, schema, same)
-        if in_order or not as_they_stand:
+        if in_order or (in_order is None and not as_they_stand):
             return BesideOriginal([*left_out, *as_they_stand], {}, same)
+        if not as_they_stand:  # so they fit, but which row is which is not known
+            return BesideOriginal(left_out, _unknown_persons(original, schema, eligible), None)
     found, unchecked = _in_any_order(original, released, schema, eligible)
     if found and in_order is None:
         found = [*as_they_stand, *found]
@@ -88,15 +91,27 @@ def compare_with_original(
 def _wrong_count(original: Source, released: Source, schema: Schema, n_eligible: int) -> str | None:
     """What is wrong with how many rows are released, if something is."""
     if schema.unit_rows == "one":
-        units = read_units(original, schema)
-        if units is None:
+        persons = persons_to_release(original, schema)
+        if persons is None:
             return f"The original has no column '{schema.unit}', so it is not known whose a row is."
-        if released.n_rows > units.n or (released.n_rows < units.n and schema.missing != "drop"):
-            return f"The release has {released.n_rows} rows, and one row of each of {units.n} persons is to be kept."
+        n_must, n_may = int(persons.must.sum()), int(persons.may.sum())
+        if not n_must <= released.n_rows <= n_may:
+            told = f"{n_may}" if n_must == n_may else f"{n_must} to {n_may}"
+            return f"The release has {released.n_rows} rows, and one row of each of {told} persons is to be kept."
         return None
     if released.n_rows > n_eligible or (released.n_rows < n_eligible and schema.suppress_rows is None):
         return f"The release has {released.n_rows} rows, and {n_eligible} rows of its original are to be released."
     return None
+
+
+def _unknown_persons(original: Source, schema: Schema, eligible: NDArray[np.int64]) -> dict[str, str]:
+    """Whether persons cannot be counted as it is not known whose a row is; they can where each has but one row."""
+    if schema.unit is None:
+        return {}
+    units = read_units(original, schema, eligible)
+    if units is not None and units.n == len(eligible):
+        return {}
+    return {"persons": f"{NO_ORDER}, so it is not known whose a row is"}
 
 
 def _in_any_order(
@@ -106,7 +121,7 @@ def _in_any_order(
     wrong = _wrong_count(original, released, schema, len(eligible))
     if wrong is not None:
         return [wrong], {}
-    unchecked = {"persons": f"{NO_ORDER}, so it is not known whose a row is"} if schema.unit is not None else {}
+    unchecked = _unknown_persons(original, schema, eligible)
     means = [quasi.column for quasi in schema.quasi if quasi.publish == "mean"]
     if means:
         unchecked["means"] = f"{NO_ORDER}, so it is not known which rows a mean is of"

@@ -61,16 +61,23 @@ def read_originals(values: pl.Series, quasi: Quasi, schema: Schema) -> Originals
     [False, True]
     """
     missing = missing_among(values, schema.missing_values, quasi.is_measured, schema.decimal)
-    readable, points = np.ones(len(values), bool), Scaled(np.zeros(len(values), np.int64), 0)
-    if quasi.kind == "date" or isinstance(quasi.hierarchy, Dates):
-        days, readable = days_of(values, quasi.format)
-        points = Scaled(days, 0)
-    elif quasi.kind == "numeric" or isinstance(quasi.hierarchy, Intervals):
-        if values.dtype == pl.String:
-            values = pl.Series(np.where(missing, "0", values.to_numpy()), dtype=pl.String)
-        points, readable = numbers_of(values, schema.decimal, schema.thousands)
+    points, readable = read_points(values, missing, quasi, schema)
     typed = quasi.kind == "categorical" and values.dtype.is_numeric()
     return Originals(names_of(values), missing, points, readable, typed)
+
+
+def read_points(
+    values: pl.Series, missing: NDArray[np.bool_], quasi: Quasi, schema: Schema
+) -> tuple[Scaled, NDArray[np.bool_]]:
+    """Numbers or days of distinct values, of kinds that have them, and which of the values are readable as such."""
+    if quasi.kind == "date" or isinstance(quasi.hierarchy, Dates):
+        days, readable = days_of(values, quasi.format)
+        return Scaled(days, 0), readable
+    if quasi.kind == "numeric" or isinstance(quasi.hierarchy, Intervals):
+        if values.dtype == pl.String:
+            values = pl.Series(np.where(missing, "0", values.to_numpy()), dtype=pl.String)
+        return numbers_of(values, schema.decimal, schema.thousands)
+    return Scaled(np.zeros(len(values), np.int64), 0), np.ones(len(values), bool)
 
 
 def limits_of(quasi: Quasi) -> tuple[Fraction | None, Fraction | None]:

@@ -24,9 +24,10 @@ from tclose.verification.class_diversity import DiversitySearch
 from tclose.verification.class_work import closed_form, one_class
 from tclose.verification.ground_definitions import Ground, LineGround, StarGround, TreeGround
 from tclose.verification.measure_release import join
+from tclose.verification.rows_to_release import rows_to_release
 from tclose.verification.sensitive_domains import Placed, place_values
 from tclose.verification.transport_work import TransportWork
-from tclose.verification.truth import rows_lacking_values, same_combinations
+from tclose.verification.truth import same_combinations
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -66,12 +67,6 @@ def left_out_problems(original: Source, released: Source, schema: Schema, rows: 
     except TableError as error:
         problems.append(str(error))
     return problems
-
-
-def rows_to_release(original: Source, schema: Schema) -> Integers:
-    """The rows of a table that are released unless they are left out: all, or those without missing values."""
-    rows = np.arange(original.n_rows)
-    return rows[~rows_lacking_values(original, schema, rows)] if schema.missing == "drop" else rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ its `weight` says. Nothing is rounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
@@ -137,8 +137,13 @@ def loss_of_column(
     found = factored_column(source.column(quasi.column))
     counts = found.counts_of(times).tolist()
     names, form = names_of(found.values), ReleasedForm.of(found.values, quasi, schema)
-    shares = [NOTHING, *_shares_of(names, quasi, schema, form)]
-    tails = [False, *(_is_tail(_span(name, quasi, form)) for name in names)] if quasi.kind in SPANNED else []
+    tails: list[bool] = []
+    if quasi.kind in SPANNED and schema.recode == "generalize":
+        spans = [span_of(name, quasi, form) for name in names]
+        shares = [NOTHING, *widths(spans, *_outermost(spans, quasi))]
+        tails = [False, *map(_is_tail, spans)]
+    else:
+        shares = [NOTHING, *_shares_of(names, quasi, schema, form)]
     by_position = quasi.kind == "digits"
     stars = [0, *(name.count(HIDDEN) if by_position else int(name == HIDDEN) for name in names)]
     return _summed(shares, counts, [many * count for many, count in zip(stars, counts, strict=True)], tails, quasi)
@@ -178,28 +183,32 @@ def _shares_of(names: list[str], quasi: Quasi, schema: Schema, form: ReleasedFor
         return [ALL if name == HIDDEN else NOTHING for name in names]
     if quasi.kind == "text":
         return [(len(name) - len(name.rstrip(HIDDEN)), len(name)) for name in names]
-    if quasi.kind in SPANNED:
-        return _widths([_span(name, quasi, form) for name in names], quasi)
     share_of = _in_tree(quasi.hierarchy, form)
     return [ALL if name == HIDDEN else share_of(name) for name in names]
 
 
-def _span(name: str, quasi: Quasi, form: ReleasedForm) -> Span | str | None:
+def span_of(name: str, quasi: Quasi, form: ReleasedForm) -> Span | str | None:
     """What a text covers; a star as it is."""
     return name if name == HIDDEN else read_span(name, quasi.kind == "date", form)
 
 
-def _widths(spans: Sequence[Span | str | None], quasi: Quasi) -> list[Share | None]:
-    """The width of each span over the declared range, or over the span of all ends."""
-    known = [span for span in spans if isinstance(span, Span)]
-    ends = [end for span in known for end in (span.low, span.high, span.below, span.above) if end is not None]
+def _outermost(spans: Sequence[Span | str | None], quasi: Quasi) -> tuple[Fraction, Fraction]:
+    """The declared range, or the span of all ends."""
     if quasi.range is not None:
-        least, most = map(_as_number, quasi.range)
-    elif ends:
-        least, most = min(ends), max(ends)
-    else:
-        least = most = Fraction(0)
-    unit = lcm(least.denominator, most.denominator, *{end.denominator for end in ends})
+        return declared_range(quasi.range)
+    ends = [end for span in spans if isinstance(span, Span) for end in _ends_of(span)]
+    return (min(ends), max(ends)) if ends else (Fraction(0), Fraction(0))
+
+
+def _ends_of(span: Span) -> Iterator[Fraction]:
+    """All that it says of where it ends."""
+    return (end for end in (span.low, span.high, span.below, span.above) if end is not None)
+
+
+def widths(spans: Sequence[Span | str | None], least: Fraction, most: Fraction) -> list[Share | None]:
+    """The width of each span over that from `least` to `most`, 1 for a star; None for what is not within."""
+    ends = {end.denominator for span in spans if isinstance(span, Span) for end in _ends_of(span)}
+    unit = lcm(least.denominator, most.denominator, *ends)
     floor, ceiling = int(least * unit), int(most * unit)
     whole = max(ceiling - floor, 1)
 
@@ -213,13 +222,28 @@ def _widths(spans: Sequence[Span | str | None], quasi: Quasi) -> list[Share | No
     return [share(span) for span in spans]
 
 
-def _as_number(limit: Any) -> Fraction:
-    """A limit of a schema; days from 1970 for a date."""
-    return Fraction(limit.toordinal() - EPOCH) if isinstance(limit, date) else fraction_of(limit)
+def declared_range(limits: tuple[Any, Any]) -> tuple[Fraction, Fraction]:
+    """A range of a schema; days from 1970 for dates."""
+    low, high = (
+        Fraction(limit.toordinal() - EPOCH) if isinstance(limit, date) else fraction_of(limit) for limit in limits
+    )
+    return low, high
 
 
 def _of_bounds(source: Source, quasi: Quasi, schema: Schema, times: NDArray[np.int64] | None) -> ColumnLoss:
     """By distinct pairs of bounds; a row without either has no value."""
+    spans, counts, missing = read_bounds(source, quasi, schema, times)
+    found = widths(spans, *_outermost(spans, quasi))
+    shares = [NOTHING if gone else share for share, gone in zip(found, missing, strict=True)]
+    stars = [count if span == HIDDEN else 0 for span, count in zip(spans, counts, strict=True)]
+    tails = [_is_tail(span) and not gone for span, gone in zip(spans, missing, strict=True)]
+    return _summed(shares, counts, stars, tails, quasi)
+
+
+def read_bounds(
+    source: Source, quasi: Quasi, schema: Schema, times: NDArray[np.int64] | None = None
+) -> tuple[list[Span | str | None], list[int], list[bool]]:
+    """What each distinct pair of bounds covers, how many rows have it, and whether it is that of a missing value."""
     low, high = (factored_column(source.column(name)) for name in quasi.released)
     at, which, counted = count_pairs(low, high, times)
     counts, missing = counted.tolist(), ((at == -1) & (which == -1)).tolist()
@@ -229,16 +253,12 @@ def _of_bounds(source: Source, quasi: Quasi, schema: Schema, times: NDArray[np.i
         for each, form in zip((low, high), forms, strict=True)
     ]
     pairs = zip(at.tolist(), which.tolist(), strict=True)
-    spans = [_between(ends[0][one], ends[1][other], quasi) for one, other in pairs]
-    shares = [NOTHING if gone else share for share, gone in zip(_widths(spans, quasi), missing, strict=True)]
-    stars = [count if span == HIDDEN else 0 for span, count in zip(spans, counts, strict=True)]
-    tails = [_is_tail(span) and not gone for span, gone in zip(spans, missing, strict=True)]
-    return _summed(shares, counts, stars, tails, quasi)
+    return [_between(ends[0][one], ends[1][other], quasi) for one, other in pairs], counts, missing
 
 
 def _end(name: str, quasi: Quasi, form: ReleasedForm) -> Fraction | str:
     """A bound as a number; a star as it is, and empty text for what is neither."""
-    span = _span(name, quasi, form)
+    span = span_of(name, quasi, form)
     if isinstance(span, str):
         return span
     return span.low if span is not None and span.is_single and span.low is not None else ""

@@ -2,7 +2,8 @@
 
 A released row can come from a row of the original that it covers and that has the same sensitive and kept values. The
 release is true if all its rows can come from rows of the original at once, no two of them from the same one: a maximum
-flow between the distinct rows of both decides that, one for each combination of sensitive and kept values.
+flow between the distinct rows of both decides that, one for each combination of sensitive and kept values. Where one
+row of each person is kept, no two of them come from the same person: there the flow is between rows and persons.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
+from tclose.verification.rows_to_release import PersonsToRelease, persons_to_release
 from tclose.verification.truth import Fit, fits_of, same_combinations
 
 Integers = NDArray[np.int64]
@@ -51,19 +53,45 @@ def unordered_problems(original: Source, released: Source, schema: Schema, rows:
     names = [*(each.column for each in schema.sensitive), *schema.keep]
     of_cells, of_boxes = same_combinations(original, released, schema, names, rows)
     fits = [fit for quasi in schema.quasi for fit in fits_of(original, released, schema, quasi, rows)]
+    persons = persons_to_release(original, schema) if schema.unit_rows == "one" else None
+    whose = [] if persons is None else [persons.of_rows[rows]]
     search = _RowMatching(
         [_LearntFit(fit) for fit in fits],
-        _DistinctRows.of([of_cells, *(fit.originals.codes for fit in fits)]),
+        _DistinctRows.of([of_cells, *(fit.originals.codes for fit in fits), *whose]),
         _DistinctRows.of([of_boxes, *(fit.released.codes for fit in fits)]),
     )
     if search.n_pairs > MOST_PAIRS:
         return None
+    groups = np.unique(of_boxes).tolist()
     try:
-        unmatched = sum(search.unmatched(group) for group in np.unique(of_boxes).tolist())
+        if persons is not None:
+            return list(_wrong_persons(search, persons, groups))
+        unmatched = sum(search.unmatched(group) for group in groups)
     except _TooLargeError:
         return None
+    return [_unmatched_rows(unmatched, "row of the original")] if unmatched else []
+
+
+def _unmatched_rows(unmatched: int, what: str) -> str:
     many = "1 released row fits" if unmatched == 1 else f"{unmatched} released rows fit"
-    return [f"{many} no row of the original that is left, in whatever order they stand."] if unmatched else []
+    return f"{many} no {what} that is left, in whatever order they stand."
+
+
+def _wrong_persons(search: _RowMatching, persons: PersonsToRelease, groups: list[int]) -> Iterator[str]:
+    """Released rows without a person of their own, or persons without a row.
+
+    If all rows can have a person each, and all persons who must have a row can have one each, then both can be at once.
+    """
+    boxes, people = search.fitting_persons(groups)
+    counts = search.boxes.counts
+    once = np.ones(len(persons.must), np.int64)
+    unmatched = int(counts.sum()) - _flow(boxes, people, counts, once)
+    if unmatched:
+        yield _unmatched_rows(unmatched, "person of the original")
+    needed = persons.must[people]
+    absent = int(persons.must.sum()) - _flow(boxes[needed], people[needed], counts, once)
+    if absent:
+        yield f"Of {absent} of the persons no row is released, and one of each is to be kept."
 
 
 def can_match() -> bool:
@@ -154,6 +182,22 @@ class _RowMatching:
         found = list(self._fitting(boxes, cells))
         one, other = (np.concatenate(each) for each in zip(*found, strict=True)) if found else _no_pairs()
         return rows - _flow(one, other, self.boxes.counts[boxes], self.cells.counts[cells])
+
+    def fitting_persons(self, groups: list[int]) -> tuple[Integers, Integers]:
+        """Places of boxes and persons, the last column of the cells, of whom a row fits."""
+        found: list[Integers] = []
+        n_edges = 0
+        n_persons = int(self.cells.codes[:, -1].max(initial=-1)) + 1
+        for group in groups:
+            boxes, cells = self.boxes.of_group(group), self.cells.of_group(group)
+            for one, other in self._fitting(boxes, cells):
+                found.append(np.unique((boxes.start + one) * n_persons + self.cells.codes[cells, -1][other]))
+                n_edges += len(found[-1])
+                if n_edges > MOST_EDGES:
+                    raise _TooLargeError
+        pairs = np.concatenate(found) if found else np.zeros(0, np.int64)
+        boxes_of, persons_of = np.divmod(pairs, max(n_persons, 1))
+        return boxes_of, persons_of
 
     def _fitting(self, boxes: slice, cells: slice) -> Iterator[tuple[Integers, Integers]]:
         """Places of boxes and cells that fit, a block of boxes at a time."""
