@@ -105,7 +105,7 @@ def check_seconds(name: str, given: object) -> None:
 
 
 def _is_count(given: object) -> bool:
-    return isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 0
+    return isinstance(given, int | np.integer) and not isinstance(given, bool) and int(given) >= 0
 
 
 def check_order(df: Any, second: Any, function: str, name: str = "schema") -> None:
