@@ -54,6 +54,32 @@ def _told(found: Any) -> str:
     return str(told)
 
 
+WRONG = [
+    *((name, "seed", "x") for name in ("anonymize", "compare", "suggest", "gap", "attack", "utility", "what_binds")),
+    *((name, "time", "x") for name in ("anonymize", "compare", "suggest", "gap")),
+    *((name, "queries", -1) for name in ("compare", "suggest", "utility")),
+    *(("compare", "k", 2.0), ("compare", "jobs", "x"), ("suggest", "by", "lost"), ("anonymize", "start", "x")),
+    *(("what_binds", "seconds", "x"), ("what_binds", "rows", 0.5)),
+]
+
+
+@pytest.mark.everyday(len(WRONG))
+@pytest.mark.parametrize(("name", "key", "value"), WRONG)
+def test_a_wrong_argument_is_named(name: str, key: str, value: object) -> None:
+    function: Any = getattr(tclose, name)
+    release = tclose.anonymize(FRAME, SCHEMA, method="mondrian", seed=1)
+    second = release if name in ("attack", "utility", "what_binds") else SCHEMA
+    options = {"methods": ["mondrian"]} if name in ("compare", "gap") else {}
+    with pytest.raises((tclose.SchemaError, tclose.TableError), match=rf"\b{key}\b.* must be"):
+        function(FRAME, second, **{**options, key: value})
+
+
+def test_one_t_k_or_method_needs_no_list() -> None:
+    found = tclose.compare(FRAME, SCHEMA, methods="mondrian", t=0.3, k=7, queries=0)
+    assert [(run.method, float(run.t or 0), run.k) for run in found.runs] == [("mondrian", 0.3, 7)]
+    assert tclose.gap(FRAME.head(12), SCHEMA, methods="mondrian", time=0.1).entries
+
+
 @pytest.mark.filterwarnings("ignore::tclose.errors.HighLossWarning")
 @pytest.mark.parametrize("name", ["anonymize", "assess", "compare", "suggest", "gap"])
 def test_keywords_stand_for_a_schema(name: str) -> None:

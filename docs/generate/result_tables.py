@@ -56,6 +56,7 @@ def first_mile() -> str:
     rows = [
         [
             name.partition(".")[0],
+            "-" if each["edits_before"] is None else str(each["edits_before"]),
             str(each["edits_without_flags"]),
             "0" if each["released"] else "not released",
             f"{each['seconds_init']:.1f}",
@@ -63,7 +64,7 @@ def first_mile() -> str:
         ]
         for name, each in found["tables"].items()
     ]
-    header = ["table", "edits, nothing named", "edits, with flags", "init, s", "anonymize, s"]
+    header = ["table", "edits, former init", "edits, nothing named", "edits, with flags", "init, s", "anonymize, s"]
     return f"Measured on {_cores(found)}, {found['date']}, with loops compiled before.\n\n" + table(header, rows)
 
 

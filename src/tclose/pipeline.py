@@ -31,7 +31,6 @@ from tclose.errors import (
     HighLossWarning,
     InfeasibleError,
     RepeatedIdentifierWarning,
-    SchemaError,
     TableError,
     VerificationError,
 )
@@ -49,7 +48,7 @@ from tclose.release.release import Release
 from tclose.release.release_folder import folder_files
 from tclose.schema.keys import SchemaKeys, takes_keys
 from tclose.schema.schema import Schema, SchemaLike
-from tclose.table.arguments import check_order, take_in
+from tclose.table.arguments import check_order, check_run, take_in
 from tclose.table.class_distances import Distances
 from tclose.table.class_rises import largest_rises
 from tclose.table.classes import Tally
@@ -152,7 +151,9 @@ def anonymize(
         digest = source.digest()
         warn_of_known_persons(source, schema, histories_among(earlier))
     check_capable(algorithm, schema)
-    _check_numbers(seed, time)
+    check_run(seed, time)
+    if start is not None and not isinstance(start, Partition):
+        raise TableError("start must be a Partition, such as `release.partition` of an earlier run.")
     seed = secrets.randbits(63) if seed is None else seed
     with _stage("encode", seconds, tell):
         selected, rows = select_rows(source, schema, seed=seed)
@@ -433,13 +434,6 @@ def _check_loss(loss: float, frame: pl.DataFrame, schema: Schema, source: Source
             f"The loss is {loss:.6g} by what methods go by, and {told} by the verifier. One of them is wrong, so "
             "nothing is released. Please report this."
         )
-
-
-def _check_numbers(seed: object, time: object) -> None:
-    if seed is not None and not (isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0):
-        raise SchemaError("seed must be a whole number from 0 up, or None.")
-    if time is not None and not (isinstance(time, int | float | np.number) and time >= 0):
-        raise SchemaError("time must be a number of seconds from 0 up, or None.")
 
 
 @contextmanager

@@ -419,6 +419,76 @@ def test_hierarchies_are_files_to_edit(run: Run, tmp_path: Path) -> None:
     assert run(*flags, "--hierarchies", "trees")[0] == 2  # edited files are not replaced
 
 
+def test_many_sensitive_values_get_a_promise_that_can_be_kept(run: Run, tmp_path: Path) -> None:
+    """No class of a few rows is within t of a table in which every row has a value of its own."""
+    frame = people(100).with_columns(note=pl.Series([f"n{row}" for row in range(100)]))
+    frame.write_csv(tmp_path / "notes.csv")
+    code, text, _ = run("notes.csv", "--quasi", "age", "--sensitive", "note", "--rest", "drop")
+    assert code == 0
+    assert tomllib.loads(text)["sensitive"]["note"] == {"distance": "equal", "rise": 0.2}
+    (tmp_path / "schema.toml").write_text(text)
+    assert tclose.anonymize(tmp_path / "notes.csv", tmp_path / "schema.toml", method="mondrian").measured.classes > 5
+
+
+def test_spaces_around_names_need_not_be_given(run: Run, tmp_path: Path) -> None:
+    people(60).rename({"age": " age ", "ill": " ill"}).write_csv(tmp_path / "spaced.csv")
+    code, text, told = run("spaced.csv", "--quasi", "age,zip", "--sensitive", " ill", "--rest", "drop")
+    assert code == 0, told
+    assert list(tomllib.loads(text)["quasi"]) == [" age ", "zip"]
+
+
+def test_a_table_without_rows_is_refused(run: Run, tmp_path: Path) -> None:
+    people(0).write_csv(tmp_path / "none.csv")
+    code, text, told = run("none.csv", "--quasi", "age", "--sensitive", "ill", "--rest", "drop")
+    assert (code, text) == (3, "")
+    assert "has no rows" in told
+
+
+def test_rows_of_persons_are_settled_by_a_flag(run: Run, tmp_path: Path) -> None:
+    frame = people(200).with_columns(patient_nbr=pl.Series([10_000 + row // 2 for row in range(200)]))
+    frame.write_csv(tmp_path / "visits.csv")
+    flags = ("--quasi", "age,zip", "--sensitive", "ill", "--unit", "patient_nbr", "--rest", "drop")
+    assert "Run again with --unit-rows one or all." in run("visits.csv", *flags)[2]
+    code, text, told = run("visits.csv", *flags, "--unit-rows", "one")
+    assert (code, "--unit-rows" in told) == (0, False)
+    (tmp_path / "schema.toml").write_text(text)
+    assert len(tclose.anonymize(tmp_path / "visits.csv", tmp_path / "schema.toml", method="mondrian").table) == 100
+    assert run("visits.csv", *FLAGS[1:], "--unit-rows", "all")[0] == 2
+
+
+@pytest.mark.parametrize(("code", "typed"), [("-9", False), ("999", False), ("-9", True), ("-99", True)])
+def test_numbers_that_may_mean_missing_are_mentioned(code: str, typed: bool, run: Run, tmp_path: Path) -> None:
+    ages = [code if row % 10 == 0 else str(20 + row % 60) for row in range(100)]
+    frame = people(100).with_columns(age=pl.Series(ages).cast(pl.Int64 if typed else pl.String))
+    name = "people.parquet" if typed else "codes.csv"
+    frame.write_parquet(tmp_path / name) if typed else frame.write_csv(tmp_path / name)
+    flags = (name, "--quasi", "age", "--sensitive", "ill", "--rest", "drop")
+    _, text, told = run(*flags)
+    assert f"column 'age' has {code} in 10 rows, far from its other numbers." in told
+    assert f'values of their own: "{code}".' in text
+    assert code not in tomllib.loads(text).get("missing_values", [])
+    _, text, told = run(*flags, f"--missing-values={code},no answer")
+    assert "far from" not in told
+    assert {code, "no answer"} <= set(tomllib.loads(text)["missing_values"])
+    assert "distinct whole numbers, 10 missing" in text
+
+
+def test_numbers_near_others_are_values(run: Run, tmp_path: Path) -> None:
+    ages = [str(-9 + row % 40) for row in range(100)] + ["99"] * 5 + [str(60 + row) for row in range(30)]
+    people(135).with_columns(age=pl.Series(ages)).write_csv(tmp_path / "near.csv")
+    assert "far from" not in run("near.csv", "--quasi", "age", "--sensitive", "ill", "--rest", "drop")[2]
+
+
+def test_what_keeps_a_column_from_being_numbers_or_dates_is_said(run: Run, tmp_path: Path) -> None:
+    days = ["31.12.2024" if row % 2 else f"2024-01-{1 + row % 28:02}" for row in range(60)]
+    frame = people(60).with_columns(age=pl.Series([*people(59)["age"], "in all"]), seen=pl.Series(days))
+    frame.write_csv(tmp_path / "odd.csv")
+    _, _, told = run("odd.csv", "--quasi", "age,seen", "--sensitive", "ill", "--rest", "drop")
+    assert "column 'age' holds numbers, but for line 61, and is read as text" in told
+    assert "column 'seen' holds what look like dates, and is read as text" in told
+    assert "in all" not in told
+
+
 def test_units_are_found_and_said(run: Run, tmp_path: Path) -> None:
     frame = people(200).with_columns(patient_nbr=pl.Series([10_000 + row // 2 for row in range(200)]))
     frame.write_csv(tmp_path / "visits.csv")
@@ -454,7 +524,7 @@ def test_what_may_be_meant_otherwise_is_said(run: Run, tmp_path: Path) -> None:
     assert code == 0
     assert "'left' cannot be told apart, and are read as %m/%d/%Y, as in column 'seen'" in told
     assert "'share' holds numbers that are read as text" in told
-    assert "no class within its t has fewer than 48" in told
+    assert "no class within t = 0.2 has fewer than 48. So rise = 0.2 is asked in place of t" in told
     assert text.count('format = "%m/%d/%Y"') == 2
     code, text, told = run("visits.csv", *flags, "--date-format", "%d/%m/%Y")
     assert (code, text.count('format = "%m/%d/%Y"'), text.count('format = "%d/%m/%Y"')) == (0, 1, 1)

@@ -199,3 +199,28 @@ def test_ctrl_c_ends_it_at_a_question(ask: Ask, tmp_path: Path) -> None:
     assert process.wait(20) == 130
     os.close(main_side)
     assert not (tmp_path / "schema.toml").exists()
+
+
+def test_persons_with_several_rows_are_asked_about(ask: Ask, tmp_path: Path) -> None:
+    persons = pl.read_csv("people.csv").select(
+        pl.lit("p").alias("patient_nbr") + (pl.int_range(pl.len()) // 2).cast(pl.String), "age", "diagnosis"
+    )
+    persons.write_csv("people.csv")
+    code, out, err = ask("", "unit", "", "", "all", "", "")  # k, patient_nbr, age, diagnosis, rows, missing, write
+    assert code == 0, err
+    assert "What becomes of persons with several rows?" in err
+    assert tomllib.loads(out)["unit_rows"] == "all"
+
+
+def test_a_spelling_that_is_said_to_mean_missing_is_settled(ask: Ask) -> None:
+    pl.read_csv("people.csv").select("age", "ward").write_csv("people.csv")
+    code, out, err = ask("", "", "sensitive", "y", "drop", "")  # k, age, ward, Unknown, missing, write
+    assert code == 0, err
+    assert (tomllib.loads(out)["missing"], tomllib.loads(out)["missing_values"]) == ("drop", ["Unknown"])
+
+
+def test_without_a_quasi_identifier_there_is_only_a_way_back(ask: Ask) -> None:
+    pl.read_csv("people.csv").select("age", "cp").write_csv("people.csv")
+    code, _, err = ask("", "identifier", "identifier", "", "n")
+    assert code == 1
+    assert "Go back, and say which." in err

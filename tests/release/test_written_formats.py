@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import tclose
@@ -60,6 +61,14 @@ def test_what_is_written_is_read_back(
     with pytest.raises(VerificationError, match="nothing is left of it"):
         release.write(tmp_path / f"release{suffix}", keep_order=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_text_in_an_arrow_file_is_what_other_programs_read(tmp_path: Path, release: tclose.Release) -> None:
+    """The views that polars writes by itself are new, and many programs do not know them."""
+    release.write(tmp_path / "release.arrow")
+    kinds = {str(each.type) for each in pa.ipc.open_file(tmp_path / "release.arrow").schema}
+    assert "large_string" in kinds
+    assert not any("view" in kind for kind in kinds)
 
 
 def test_json_has_numbers_as_numbers(tmp_path: Path) -> None:

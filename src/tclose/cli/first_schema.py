@@ -13,7 +13,7 @@ import typer
 
 from tclose.cli.options import Data, check_files, say
 from tclose.cli.reading_options import chosen_reading, takes_reading
-from tclose.errors import SchemaError
+from tclose.errors import SchemaError, TableError
 
 if TYPE_CHECKING:
     from tclose.table.proposing.column_evidence import Evidence
@@ -28,7 +28,6 @@ INIT = (
     "tclose init patients.csv --quasi age,sex,zip --sensitive diagnosis --rest drop -o schema.toml\n\n"
     "tclose init labs.csv --quasi age --sensitive 'lab_*' --unit patient --rest drop -o schema.toml"
 )
-FEWEST = 20  # rows of a table below which nothing is said of how many values differ
 NAMES = "Columns, with commas between, or a pattern with *; may be repeated."
 
 
@@ -42,6 +41,13 @@ class Rest(StrEnum):
     sensitive = "sensitive"
     ask = "ask"
     open = "open"
+
+
+class UnitRows(StrEnum):
+    """What becomes of the rows of a person."""
+
+    one = "one"
+    all = "all"
 
 
 class Missing(StrEnum):
@@ -63,6 +69,10 @@ def init(
     identifiers: Annotated[list[str] | None, typer.Option(help=f"Never released. {NAMES}")] = None,
     keep: Annotated[list[str] | None, typer.Option(help=f"Released as they are. {NAMES}")] = None,
     unit: Annotated[str | None, typer.Option(help="The column that says whose row it is.")] = None,
+    unit_rows: Annotated[
+        UnitRows | None,
+        typer.Option(help="Where persons have several rows: keep `one` of each, or `all`, with k persons in a class."),
+    ] = None,
     rest: Annotated[
         Rest | None,
         typer.Option(
@@ -71,6 +81,10 @@ def init(
     ] = None,
     k: Annotated[int | None, typer.Option(min=1, help="The least number of rows in a class; 5 if not given.")] = None,
     missing: Annotated[Missing | None, typer.Option(help="What a missing value is.")] = None,
+    missing_values: Annotated[
+        list[str] | None,
+        typer.Option(help="Spellings of missing beside those that are found, as in --missing-values=-9,999."),
+    ] = None,
     hierarchies: Annotated[
         Path | None, typer.Option(help="A folder for hierarchies to edit. They hold values of the table.")
     ] = None,
@@ -99,7 +113,15 @@ def init(
     found = read_and_find(data, chosen_reading())
     if found.told:
         say(found.told)
+    if not found.source.n_rows:
+        raise TableError("The table has no rows, so nothing can be told of its columns.")
     proposal = TableProposal.of(found.source, data.name, found.reading, formats=date_format or ())
+    spelled = [each.strip() for text in missing_values or () for each in text.split(",")]
+    if spelled:
+        spelled = list(dict.fromkeys([*proposal.spellings.sure, *spelled]))
+        proposal = TableProposal.of(
+            found.source, data.name, found.reading, missing_values=spelled, formats=date_format or ()
+        )
     check_formats(proposal, date_format or ())
     named = {"quasi": quasi, "sensitive": sensitive, "identifier": identifiers, "keep": keep}
     given = _roles(proposal, named, unit)
@@ -110,9 +132,10 @@ def init(
             hierarchies = output.with_suffix(".hierarchies")
     else:
         choices = _by_flags(proposal, given, rest, k)
-    if (given or rest is not None) and not {"quasi", "open"} & set(choices.roles.values()):
+    if not {"quasi", "open"} & set(choices.roles.values()):
         raise SchemaError("There is no quasi-identifier. Name at least one column that others may know: --quasi age.")
     choices = _settled(proposal, choices, missing, hierarchies, output)
+    choices = _with_said(choices, spelled, unit_rows)
     written = write_proposal(proposal, choices)
     _write(written, output, hierarchies, overwrite)
     _tell(proposal, choices, written, data, output)
@@ -193,6 +216,17 @@ def _settled(
     return replace(choices, hierarchies=Path(os.path.relpath(hierarchies, base)).as_posix())
 
 
+def _with_said(choices: RoleChoices, spelled: Sequence[str], unit_rows: UnitRows | None) -> RoleChoices:
+    """The choices with what options say of missing values and of persons."""
+    from dataclasses import replace
+
+    if unit_rows is not None and "unit" not in choices.roles.values():
+        raise typer.BadParameter("--unit-rows needs the column that says whose row it is: --unit patient_id.")
+    if spelled:
+        choices = replace(choices, missing_values=(*dict.fromkeys([*spelled, *(choices.missing_values or ())]),))
+    return choices if unit_rows is None else replace(choices, unit_rows=unit_rows.value)
+
+
 def _write(written: WrittenProposal, output: Path | None, hierarchies: Path | None, overwrite: bool) -> None:
     from tclose.release.atomic import PRIVATE, write_whole
 
@@ -215,38 +249,43 @@ def _tell(
     proposal: TableProposal, choices: RoleChoices, written: WrittenProposal, data: TableLocation, output: Path | None
 ) -> None:
     """Say on stderr what a person should look at, and what comes next."""
+    from tclose.table.proposing.proposal_text import counted
+
     for name, role in choices.roles.items():
         guess = proposal.guesses[name]
         if role in ("quasi", "sensitive"):
             _tell_reading(guess.evidence)
+            _tell_missing(guess.evidence)
         if role == "sensitive" and not proposal.guessed(choices)[name].is_ordered:
             _tell_values(guess.with_order(False))
         if role in ("quasi", "sensitive", "keep") and guess.role == "identifier":
             laws = f" ({'; '.join(guess.laws)})" if guess.laws else ""
             say(f"Note: column '{name}' is released as {role}, and looks like an identifier: {guess.reason}{laws}.")
         if role in ("identifier", "unit") and guess.role == "unit":
-            way = "Choose `unit_rows`: one or all." if role == "unit" else f"Consider --unit '{name}'."
-            say(f"Note: column '{name}': {guess.reason}. {way}")
+            way = "Run again with --unit-rows one or all." if role == "unit" else f"Consider --unit '{name}'."
+            if choices.unit_rows is None:
+                say(f"Note: column '{name}': {guess.reason}. {way}")
     if output is None:
         return
     if written.undecided:
-        open_ones = f"{len(written.undecided):,} columns are open"
+        open_ones = counted(len(written.undecided), "column is open", "columns are open")
         say(f"Wrote {output}. {open_ones}: settle them there, or run again with --rest drop --overwrite.")
         return
     roles = list(choices.roles.values())
-    counts = f"{roles.count('quasi'):,} quasi-identifiers, {roles.count('sensitive'):,} sensitive"
+    quasi = counted(roles.count("quasi"), "quasi-identifier", "quasi-identifiers")
+    counts = f"{quasi}, {roles.count('sensitive'):,} sensitive"
     say(f"Wrote {output}: {counts}, {roles.count('identifier') + roles.count('unit'):,} never released.")
     say(f"Next: tclose anonymize {shlex.join([str(data), *data.options])} -s {output} -o release.csv")
 
 
 def _tell_values(guess: Guess) -> None:
-    """Say on stderr that a sensitive attribute has too many values for its t."""
-    evidence, least = guess.evidence, guess.least_rows
-    if 2 * least > evidence.n_rows >= FEWEST:
+    """Say on stderr that a sensitive attribute has too many values for a t."""
+    evidence = guess.evidence
+    if guess.is_beyond_t:
         say(
             f"Note: column '{evidence.column}' has {evidence.n_distinct:,} distinct values in {evidence.n_rows:,} "
-            f"rows, so that no class within its t has fewer than {least:,}. Give it a hierarchy, or rise = 0.2 in "
-            "place of t."
+            f"rows, so that no class within t = 0.2 has fewer than {guess.least_rows:,}. So rise = 0.2 is asked in "
+            "place of t; with a hierarchy of its values t could be."
         )
 
 
@@ -261,4 +300,26 @@ def _tell_reading(evidence: Evidence) -> None:
         say(
             f"Note: column '{evidence.column}' holds numbers that are read as text, without an order: with signs of "
             "money or percent, or written in several ways. Write them alike, with digits and one decimal sign."
+        )
+    elif evidence.has_mixed_dates:
+        say(
+            f"Note: column '{evidence.column}' holds what look like dates, and is read as text: they are not all "
+            "written in one way, or some day does not exist. Write them alike."
+        )
+    elif len(evidence.odd_rows):
+        rows = evidence.reader.source.name_rows(evidence.odd_rows)
+        say(
+            f"Note: column '{evidence.column}' holds numbers, but for {rows}, and is read as text, without an order. "
+            "Correct or delete what stands there, or name it in --missing-values if it means missing."
+        )
+
+
+def _tell_missing(evidence: Evidence) -> None:
+    """Say on stderr that a number may mean that there is none."""
+    from tclose.table.proposing.missing_spellings import missing_codes
+
+    for code, n_rows in (missing_codes(evidence.coded) if evidence.coded is not None else {}).items():
+        say(
+            f"Note: column '{evidence.column}' has {code} in {n_rows:,} rows, far from its other numbers. If that "
+            f"means missing, run again with --missing-values={code}."
         )

@@ -168,9 +168,13 @@ class Interview:
                 yield _about_order(label, guess)
             if role in ("quasi", "sensitive") and len(guess.evidence.formats) > 1:
                 yield _about_format(label, guess)
+        units = [self.proposal.guesses[name].evidence for name, role in self._roles().items() if role == "unit"]
+        if any(each.n_distinct < each.n_filled for each in units):
+            yield UNIT_ROWS
         for spelling in self.proposal.spellings.doubtful:
             yield _about_spelling(spelling)
-        if self.proposal.spellings.n_columns:
+        doubtful = any(self.answers.get(f"spelling {each}") == "y" for each in self.proposal.spellings.doubtful)
+        if doubtful or self.proposal.spellings.n_columns:
             yield MISSING
         if self.offers_files:
             yield HIERARCHIES
@@ -182,6 +186,11 @@ class Interview:
             f"{roles.count('quasi')} quasi-identifiers, {roles.count('sensitive')} sensitive, {roles.count('keep')} as "
             f"they are, {roles.count('identifier') + roles.count('unit')} left out.",
         )
+        if "quasi" not in roles:
+            title = "No column is one that others may know, and a schema needs one. Go back, and say which."
+            return Question(
+                "write", title, lines, {"n": "end without writing"}, "", "b goes back to the last question."
+            )
         return Question("write", "That is all. Write the schema?", lines, YES_OR_NO, "y", "n ends without writing.")
 
     def _roles(self) -> dict[str, str]:
@@ -210,17 +219,30 @@ class Interview:
             self.answers.get("missing"),
             (*found.sure, *spelled),
             formats=formats,
+            unit_rows=self.answers.get("unit rows"),
         )
 
 
 LEAST = Question(
     "k",
     "How many rows shall be alike at least?",
-    ("In the release every row looks like that many others in all that someone may know.",),
+    ("In the release at least that many rows are the same in all that someone may know.",),
     {},
     "5",
     "This is k. Someone who looks for a person finds k rows and cannot tell which is theirs. 5 is common; statistics "
     "offices and hospitals often ask for 10 or more. Give a whole number.",
+)
+UNIT_ROWS = Question(
+    "unit rows",
+    "What becomes of persons with several rows?",
+    ("Rows are not persons here, so that rows which look alike could all be one person's.",),
+    {
+        "one": "one row of each is kept, by chance",
+        "all": "all rows are kept, and every group has rows of enough persons",
+    },
+    "one",
+    "With `one` everything that is promised holds for persons. With `all` no row is lost, but groups are larger, and "
+    "only some methods can do it.",
 )
 MISSING = Question(
     "missing",

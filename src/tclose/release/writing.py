@@ -104,7 +104,7 @@ def write_frame(frame: pl.DataFrame, path: Path, suffix: str, schema: Schema) ->
         if suffix == ".parquet":
             _in_pieces(frame).sink_parquet(path, compression="zstd", compression_level=1, row_group_size=ROW_GROUP)
         elif is_binary(suffix):
-            _in_pieces(frame).sink_ipc(path, compression="zstd")
+            _in_pieces(frame).sink_ipc(path, compression="zstd", compat_level=pl.CompatLevel.oldest())  # no views
         else:
             _write_text(frame, path, suffix, schema, "gzip" if suffix.endswith(".gz") else "uncompressed")
     except Exception as error:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from tclose.errors import InferredSchemaWarning, SchemaError, TableError
 from tclose.schema.keys import check_names
@@ -59,6 +61,51 @@ def _read_and_infer(df: Any, keys: Mapping[str, Any]) -> tuple[Source, Mapping[s
     if not {*found.reading} <= {*keys}:
         warnings.warn(found.told, InferredSchemaWarning, stacklevel=4)
     return found.source, {**found.reading, **keys}
+
+
+def listed(given: Any) -> list[Any]:
+    """What was given, one or several, as a list; a text is one.
+
+    Examples
+    --------
+    >>> listed("tight"), listed(0.2), listed([1, 2])
+    (['tight'], [0.2], [1, 2])
+    """
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+
+
+def check_run(seed: object, time: object = None, **counts: object) -> None:
+    """Refuse what cannot be the seed, the seconds or a count of a run.
+
+    Raises
+    ------
+    SchemaError
+        The message names the argument.
+
+    Examples
+    --------
+    >>> check_run(7, 2.5, queries=100)
+    >>> check_run(None, queries=-1)
+    Traceback (most recent call last):
+    tclose.errors.SchemaError: queries must be a whole number from 0 up.
+    """
+    if seed is not None and not _is_count(seed):
+        raise SchemaError("seed must be a whole number from 0 up.")
+    if time is not None:
+        check_seconds("time", time)
+    for name, given in counts.items():
+        if not _is_count(given):
+            raise SchemaError(f"{name} must be a whole number from 0 up.")
+
+
+def check_seconds(name: str, given: object) -> None:
+    """Refuse what is no number of seconds."""
+    if not (isinstance(given, int | float | np.number) and given >= 0):
+        raise SchemaError(f"{name} must be a number of seconds from 0 up.")
+
+
+def _is_count(given: object) -> bool:
+    return isinstance(given, int | np.integer) and not isinstance(given, bool) and int(given) >= 0
 
 
 def check_order(df: Any, second: Any, function: str, name: str = "schema") -> None:

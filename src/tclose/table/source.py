@@ -171,13 +171,16 @@ def _converted(table: Any) -> Source | None:
         library = wrapped.implementation
         check_names(wrapped.columns)
         frame = _all_columns(wrapped)
+        if library.is_pyarrow():
+            return Source.of(frame, _ToArrow.like(table, frame))
         if not library.is_pandas():
             return Source.of(frame, _ToLibrary(str(library.value)))
         source = Source.of(frame, _ToLibrary("pandas", _own_types(table, frame)))
         return replace(source, categorical=Categories.in_pandas(table))
     if hasattr(table, "__arrow_c_stream__"):
         arrow = type(table).__module__.startswith("pyarrow")
-        return Source.of(pl.DataFrame(table), pl.DataFrame.to_arrow if arrow else None)
+        frame = pl.DataFrame(table)
+        return Source.of(frame, _ToArrow.like(table, frame) if arrow else None)
     return None
 
 
@@ -228,6 +231,43 @@ class _ToLibrary:
                 with contextlib.suppress(TypeError, ValueError, NotImplementedError):
                     native[name] = native[name].astype(kind)
         return native
+
+
+@dataclass(frozen=True)
+class _ToArrow:
+    """Turns a polars frame into a table of pyarrow, with text in types that pyarrow sorts, compares and writes.
+
+    The views that polars itself makes of text are known to few functions of pyarrow.
+
+    Attributes
+    ----------
+    types
+        Columns of text and of categories without an order: the type they had, and whether polars has them as text.
+    """
+
+    types: tuple[tuple[str, Any, bool], ...] = ()
+
+    @classmethod
+    def like(cls, table: Any, frame: pl.DataFrame) -> _ToArrow:
+        """For what polars read as this frame."""
+        from pyarrow import types
+
+        kinds = [(each.name, each.type) for each in getattr(table, "schema", ())]
+        known = [
+            (name, kind)
+            for name, kind in kinds
+            if types.is_string(kind) or (types.is_dictionary(kind) and not kind.ordered)
+        ]
+        return cls(tuple((name, kind, frame.schema[name] == pl.String) for name, kind in known))
+
+    def __call__(self, frame: pl.DataFrame) -> Any:
+        arrow = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+        for name, kind, is_text in self.types:
+            place = arrow.schema.get_field_index(name)
+            if place >= 0 and (frame.schema[name] == pl.String) == is_text:  # it still is what it was
+                with contextlib.suppress(TypeError, ValueError, NotImplementedError):
+                    arrow = arrow.set_column(place, name, arrow.column(place).cast(kind))
+        return arrow
 
 
 def _own_types(table: Any, frame: pl.DataFrame) -> tuple[tuple[str, Any, pl.DataType], ...]:

@@ -10,4 +10,6 @@ AMONG_NUMBERS = (
     *("unknown", "Unknown", "UNKNOWN", "missing", "Missing", "MISSING", "not available", "Not available"),
     *("unbekannt", "Unbekannt", "inconnu", "desconocido"),
 )
+# Numbers that surveys write for no answer: only where they lie far from all others do they seem to be none.
+NUMBERS = ("-1", "-7", "-8", "-9", "-88", "-99", "-999", "-9999", "99", "999", "9999", "99999")
 KNOWN = {*PLAIN, *AMONG_NUMBERS}

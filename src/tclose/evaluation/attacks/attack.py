@@ -26,7 +26,7 @@ from tclose.evaluation.attacks.skewness import Skewness, skewness
 from tclose.pipeline import anonymize
 from tclose.release.release import Release
 from tclose.schema.schema import Schema, SchemaLike
-from tclose.table.arguments import check_order
+from tclose.table.arguments import check_order, check_run
 from tclose.table.classes import Classes, Tally
 from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.reading import texts
@@ -176,6 +176,7 @@ def attack(
             "attack(df, schema, method=...)."
         )
     check_order(df, release, "attack", "release")
+    check_run(seed)
     if isinstance(release, Release):
         df, release = release.as_made() or (df, release)
     schema = release.schema if isinstance(release, Release) else Schema.of(release)

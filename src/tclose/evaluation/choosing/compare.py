@@ -22,7 +22,7 @@ from tclose.schema.changes import with_k, with_t
 from tclose.schema.keys import ColumnKeys, takes_keys
 from tclose.schema.schema import Schema, SchemaLike
 from tclose.schema.toml import exact
-from tclose.table.arguments import take_in
+from tclose.table.arguments import check_run, listed, take_in
 
 METHODS = ("tight", "mondrian", "sabre-knn", "sabre-ak")
 STOPPED = "It was stopped before its turn came."
@@ -116,7 +116,7 @@ def compare(
     schema: SchemaLike | None = None,
     *,
     methods: Iterable[str | Algorithm] = METHODS,
-    t: Sequence[object] = (),
+    t: Sequence[object] | float | Fraction = (),
     k: int | Sequence[int] = (),
     seed: int = 0,
     time: float | None = None,
@@ -137,8 +137,8 @@ def compare(
     methods
         Names or algorithm objects; those that cannot promise what the schema asks are told as refused.
     t
-        For every sensitive attribute and joint that the schema gives a t, one after the other; the schema's own
-        if none is given.
+        One, or several that are taken one after the other, for every sensitive attribute and joint that the schema
+        gives a t; the schema's own if none is given.
     k
         The same for k.
     seed
@@ -162,13 +162,14 @@ def compare(
     >>> [(run.method, float(run.t)) for run in found.done]
     [('mondrian', 0.3), ('mondrian', 0.5), ('sabre-ak', 0.3), ('sabre-ak', 0.5)]
     """
-    chosen = list(dict.fromkeys(map(find, [methods] if isinstance(methods, str) else methods)))
+    check_run(seed, time, queries=queries, jobs=jobs or 0)
+    chosen = list(dict.fromkeys(map(find, listed(methods))))
     if not chosen:
         raise SchemaError("There is nothing to compare. Name at least one method.")
-    sizes = [k] if isinstance(k, int) else list(dict.fromkeys(k))
+    sizes = list(dict.fromkeys(listed(k)))
     given = keys if schema is not None or not sizes else {**keys, "k": sizes[0]}
     schema, source = take_in(df, schema, given, compare)
-    thresholds = dict.fromkeys(exact(each, "compare", "t") for each in t)
+    thresholds = dict.fromkeys(exact(each, "compare", "t") for each in listed(t))
     asked: list[tuple[Fraction | None, Schema]] = [(each, with_t(schema, each)) for each in thresholds]
     plans = [
         _Plan(algorithm, threshold, with_k(one, size), Control(time))

@@ -19,7 +19,7 @@ from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeE
 from tclose.pipeline import Listener
 from tclose.schema.keys import SchemaKeys, takes_keys
 from tclose.schema.schema import Schema, SchemaLike
-from tclose.table.arguments import take_in
+from tclose.table.arguments import check_run, listed, take_in
 from tclose.table.encode import EncodedTable, encode
 
 LOG = logging.getLogger(__name__)
@@ -180,6 +180,7 @@ def gap(
     >>> found.is_optimum, found.hidden(found.at_least) == hard.optimum
     (True, True)
     """
+    check_run(seed, time)
     schema, source = take_in(df, schema, keys, gap)
     if schema.counts_persons:
         raise SchemaError(
@@ -229,7 +230,7 @@ def gap(
 
 def _chosen(schema: Schema, methods: Iterable[str | Algorithm] | None) -> list[Algorithm]:
     """The methods to run: of those not asked for by name, only such as can promise what the schema asks."""
-    asked = [find(method) for method in methods or ()]
+    asked = [find(method) for method in listed(methods or ())]
     for algorithm in asked:
         check_capable(algorithm, schema)
     names = {algorithm.name for algorithm in asked}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
-from typing import Any, Unpack
+from typing import Any, Unpack, get_args
 
 from tclose.algorithms import Algorithm, find
 from tclose.algorithms.control import Control
@@ -23,7 +23,7 @@ from tclose.schema.changes import with_k, with_t
 from tclose.schema.keys import SchemaKeys, takes_keys
 from tclose.schema.schema import SchemaLike
 from tclose.schema.toml import exact
-from tclose.table.arguments import take_in
+from tclose.table.arguments import check_run, listed, take_in
 
 METHOD = Tight("fast")
 NO_BOUNDS = Bounds()
@@ -212,9 +212,12 @@ def suggest(
     >>> chosen.t == found.t, float(chosen.rise) <= 0.5
     (True, True)
     """
+    check_run(seed, time, queries=queries)
+    if by not in get_args(Curve):
+        raise SchemaError("by must be 'loss' or 'queries': the curve whose knee is looked for.")
     algorithm = find(method)
     bounds = Bounds.of(max_rise, max_risk, max_loss)
-    thresholds = sorted({exact(each, "suggest", "t") for each in t})
+    thresholds = sorted({exact(each, "suggest", "t") for each in listed(t)})
     if len(thresholds) < 3:
         raise SchemaError("A curve needs three t at least. Give more of them.")
     if by == "queries" and not queries:

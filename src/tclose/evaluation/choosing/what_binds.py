@@ -22,7 +22,7 @@ from tclose.evaluation.choosing.trials import label
 from tclose.pipeline import Listener
 from tclose.release.binding import Binding, Gain, MeasuredGains
 from tclose.release.release import Release
-from tclose.table.arguments import check_order
+from tclose.table.arguments import check_order, check_run, check_seconds
 from tclose.table.axes import Axis, SpanAxis
 from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.row_selection import select_rows
@@ -82,8 +82,10 @@ def what_binds(
     check_order(df, release, "what_binds", "release")
     if not isinstance(release, Release) or release.binding is None:
         raise TableError("what_binds takes the table and its release: (df, release), as `anonymize` gave it.")
-    if rows < 1 or not seconds >= 0:
-        raise SchemaError("what_binds: rows must be 1 at least, and seconds a number from 0 up.")
+    check_run(seed, rows=rows)
+    check_seconds("seconds", seconds)
+    if rows < 1:
+        raise SchemaError("what_binds: rows must be 1 at least.")
     algorithm, schema = find(method), release.schema
     check_capable(algorithm, schema)
     source = read(df, schema.delimiter, schema.encoding, header=schema.header)

@@ -25,6 +25,7 @@ from tclose.evaluation.utility.suppressed import suppressed_cells
 from tclose.release.certificate import keep_warning, warned
 from tclose.release.release import Release
 from tclose.schema.schema import Schema, SchemaLike
+from tclose.table.arguments import check_run
 
 LOG = logging.getLogger(__name__)
 
@@ -140,6 +141,7 @@ def utility(
     >>> abs(found.loss - release.loss) < 1e-12, found.classes == release.measured.classes
     (True, True)
     """
+    check_run(seed, queries=queries)
     read = beside(df, release, schema, aligned=aligned)
     LOG.info("utility of %d rows in %d classes", len(read.table), len(read.sizes))
     if classifier and label is None:

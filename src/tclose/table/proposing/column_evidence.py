@@ -22,6 +22,8 @@ from tclose.table.times import rank_times
 
 FEW = 20  # distinct whole numbers below which nothing but a name says that they have an order
 LONG = 40  # characters on average from which on a text is no category
+FEW_ODD = 3  # distinct texts among numbers that may be mistakes
+NONE: NDArray[np.int64] = np.zeros(0, np.int64)
 BARS = 12  # of the histogram in which an order shows
 DENSE = 0.25  # of all whole numbers between the least and the largest
 DIGITS, DIGIT = re.compile(r"\d+", re.ASCII), re.compile(r"\d", re.ASCII)
@@ -31,6 +33,7 @@ SIGN = r"(?:[%‰€$£¥₹]|EUR|USD|GBP|CHF)"
 UNSIGNED = re.compile(r"\s*[+\u2212-]?\s*\d[\d.,'\u2019\u00a0\u202f ]*")
 SIGNED = re.compile(rf"\s*{SIGN}?{UNSIGNED.pattern}{SIGN}?\s*|\s*[+-]?{SIGN}{UNSIGNED.pattern}\s*")
 NO_AMOUNT = re.compile(r"\s*(\d+|\d+(\.\d+){2,}|\d+( \d+)+)\s*", re.ASCII)  # codes, versions, telephone numbers
+LIKE_DAYS = re.compile(r"\s*(\d{4}[./-]\d{1,2}[./-]\d{1,2}|\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d\d))(?!\d)", re.ASCII)
 DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 FORMS = {  # values that point at one person, whatever their column is called
     "e-mail addresses": re.compile(r"^[^@\s]+@[^@\s]+\.[^@\s]+$"),
@@ -175,6 +178,27 @@ class Evidence:
             return False
         values = self.coded.values.drop_nulls().to_list()
         return all(map(SIGNED.fullmatch, values)) and not all(map(NO_AMOUNT.fullmatch, values))
+
+    @cached_property
+    def odd_rows(self) -> NDArray[np.int64]:
+        """The rows whose few values keep a column from being numbers, such as `Total` below them; else none."""
+        if self.coded is None or self.form not in ("texts", "codes") or self.coded.values.dtype != pl.String:
+            return NONE
+        values = self.coded.values.drop_nulls()
+        written = self.reader.plain_texts(values).to_list()
+        odd = np.array([NUMBER.fullmatch(each) is None for each in written], bool)
+        counts = self.coded.counts[: len(values)]
+        is_few = odd.sum() <= FEW_ODD and counts[odd].sum() * 10 <= counts.sum()
+        if not odd.any() or not is_few or len(values) - odd.sum() < FEW:
+            return NONE
+        return np.flatnonzero(np.isin(self.coded.codes, np.flatnonzero(odd)))
+
+    @cached_property
+    def has_mixed_dates(self) -> bool:
+        """Whether its values look like days, and are read as text, as they are written in several ways."""
+        if self.coded is None or self.form not in ("texts", "codes") or self.coded.values.dtype != pl.String:
+            return False
+        return not self.formats and all(map(LIKE_DAYS.match, self.coded.values.drop_nulls().to_list()))
 
     @property
     def is_numbered(self) -> bool:

@@ -136,23 +136,33 @@ class Guess:
 
     @cached_property
     def sensitive(self) -> dict[str, Any] | None:
-        """The keys it would have as a sensitive attribute, its t such that no belief rises by more than `RISE`."""
+        """The keys it would have as a sensitive attribute, its t such that no belief rises by more than `RISE`.
+
+        Where only classes of half of the rows could be within that t, the same is asked by `rise` instead.
+        """
         if self.domain is None:
             return None
         form, counts, keys = self.domain
         equal = keys["distance"] == "equal"
+        if self.is_beyond_t:
+            return {**keys, "rise": _written(RISE)}
         return {**keys, "t": _written(RISE if equal else largest_t(form, counts, RISE))}
 
     @property
+    def is_beyond_t(self) -> bool:
+        """Whether no class of less than half of the rows is within the t that would be proposed."""
+        return 2 * self.least_rows > self.evidence.n_rows >= ENOUGH
+
+    @property
     def least_rows(self) -> int:
-        """Fewer rows than these no class within the proposed t has, where every two values are equally far apart.
+        """Fewer rows than these no class within t = `RISE` has, where every two values are equally far apart.
 
         A class of s rows has at most s values. The values it lacks have a share in the table of at most t.
         """
-        if self.sensitive is None or self.domain is None or self.sensitive["distance"] != "equal":
+        if self.domain is None or self.domain[2]["distance"] != "equal":
             return 1
         counts = np.sort(np.array(self.domain[1], np.int64))[::-1]
-        needed = (1 - Fraction(str(self.sensitive["t"]))) * int(counts.sum())
+        needed = (1 - RISE) * int(counts.sum())
         return int(np.searchsorted(np.cumsum(counts), -(-needed.numerator // needed.denominator))) + 1
 
     def points(self, t: Decimal | float | int) -> Fraction:

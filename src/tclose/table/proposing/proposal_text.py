@@ -108,7 +108,8 @@ class _Writer:
 
     def _head(self) -> list[str]:
         proposal = self.proposal
-        told = f"{proposal.n_rows:,} rows, {len(proposal.guesses):,} columns"
+        columns = counted(len(proposal.guesses), "column", "columns")
+        told = f"{counted(proposal.n_rows, 'row', 'rows')}, {columns}"
         lines = [f"# A first schema for {comment(proposal.name)}: {told}."]
         lines += ["", f"k = {self.choices.k}  # the least number of rows in a class"]
         return lines + [toml(key, value) for key, value in proposal.reading.items()]
@@ -117,12 +118,13 @@ class _Writer:
         found, choices = self.proposal.spellings, self.choices
         spelled = found.sure if choices.missing_values is None else choices.missing_values
         lines = []
-        if found.n_columns:
-            lines.append(f"# {found.n_columns:,} columns have missing values.")
+        n_columns = sum(each.evidence.n_missing > 0 for each in self.guesses.values())
+        if n_columns:
+            lines.append(f"# {counted(n_columns, 'column has', 'columns have')} missing values.")
         if choices.missing is not None:
             why = {"category": "a value of its own", "drop": "its row is left out", "error": "there must be none"}
             lines.append(f'missing = "{choices.missing}"  # {why[choices.missing]}')
-        elif found.n_columns:
+        elif n_columns:
             lines.append("# What shall a missing value be?")
             lines.append('# missing = "category"  # a value of its own; or "drop" its row; or "error"')
         if spelled:
@@ -154,7 +156,9 @@ class _Writer:
         for name in self._in("unit"):
             evidence = self.guesses[name].evidence
             lines.append(f"# Whose row it is: {evidence.n_distinct:,} in {evidence.n_filled:,} rows. Never released.")
-            if evidence.n_distinct < evidence.n_filled:
+            if self.choices.unit_rows is not None:
+                lines.append(toml("unit_rows", self.choices.unit_rows))
+            elif evidence.n_distinct < evidence.n_filled:
                 lines.append("# They repeat, so k rows may be fewer persons: choose what becomes of the rows of one.")
                 lines.append('# unit_rows = "one"  # a row of each person is kept; or "all": every class has k persons')
             lines.append(toml("unit", name))
@@ -222,6 +226,10 @@ class _Writer:
     def _sensitive_keys(self, names: Sequence[str]) -> tuple[dict[str, Any], str]:
         """The keys of some columns, with the least t of theirs, and what it means."""
         found = [self.guesses[name] for name in names]
+        if "rise" in (asked := found[0].sensitive or {}):
+            rise = asked["rise"]
+            told = f"# With so many values no small class is within t = {rise}, and rise promises that no value is"
+            return asked, f"{told}\n# more than {100 * float(rise):g} points commoner in a class than in the table."
         t = min(each.sensitive["t"] for each in found if each.sensitive)
         points = max(each.points(t) for each in found)
         keys = {**(found[0].sensitive or {}), "t": t}
@@ -268,6 +276,11 @@ UNDECIDED = [
     "# [quasi.NAME] (could be known about a person) or [sensitive.NAME] (must not be learned); or name the column",
     "# in identifiers (never released) or keep (released as they are).",
 ]
+
+
+def counted(number: int, one: str, several: str) -> str:
+    """A number and what it counts."""
+    return f"{number:,} {one if number == 1 else several}"
 
 
 def table(role: str, label: str, keys: Mapping[str, Any]) -> list[str]:

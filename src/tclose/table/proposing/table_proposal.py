@@ -45,6 +45,8 @@ class RoleChoices:
         Whatever else a table may have is never released, so that a pattern can say so.
     hierarchies
         The folder that hierarchies are written to, as the schema names it; None if there are none to be.
+    unit_rows
+        What becomes of the rows of a person, one or all; None leaves that open.
     formats
         How dates are written, of columns of which someone said so.
     """
@@ -57,6 +59,7 @@ class RoleChoices:
     drops_rest: bool = False
     hierarchies: str | None = None
     formats: Mapping[str, str] = field(default_factory=dict)
+    unit_rows: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +142,8 @@ class TableProposal:
     def named(self, given: str) -> list[str]:
         """The columns and patterns that a text names: one, or several with commas between.
 
-        A column that has just this name comes first, so that its name may hold commas and stars.
+        A column that has just this name comes first, so that its name may hold commas and stars. Spaces around a name
+        need not be given.
 
         Raises
         ------
@@ -149,11 +153,17 @@ class TableProposal:
         if given in self.guesses:
             return [given]
         parts = [part.strip() for part in given.split(",") if part.strip()] if "," in given else [given]
+        parts = [part if part in self.guesses else self._spaced(part) for part in parts]
         for part in parts:
             found = part in self.guesses or (is_pattern(part) and any(matches(part, name) for name in self.guesses))
             if not found:
                 raise SchemaError(self.unknown(part))
         return parts
+
+    def _spaced(self, part: str) -> str:
+        """The one column that has this name but for spaces around it, as files with a space behind each comma do."""
+        found = [name for name in self.guesses if name.strip() == part.strip()]
+        return found[0] if len(found) == 1 else part
 
     def roles(self, named: Mapping[str, Sequence[str]]) -> dict[str, str]:
         """The role of each column that texts name, by the rules of a schema: a name wins, then the longest pattern.
@@ -217,7 +227,7 @@ def check_formats(proposal: TableProposal, formats: Sequence[str]) -> None:
         if not any(values.null_count() < len(values) and fits(values, form) for values in texts):
             raise SchemaError(
                 f"No column has all of its values in the format '{form}'. Known are %Y %y %m %d %b %B %H %I %p %M %S "
-                "%f %z and what stands between them, as in '%d.%m.%Y %H:%M'."
+                "%f %z and what stands between them, as in '%d.%m.%Y %H:%M'. It must say year, month and day."
             )
 
 
