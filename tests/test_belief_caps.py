@@ -15,6 +15,7 @@ from tclose import pipeline
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import VerificationError
 from tclose.evaluation.choosing.what_binds import _changes
+from tclose.evaluation.report.cap_words import allowed_rise
 from tclose.evaluation.report.report_words import decided, summary
 from tclose.pages.card import promise_rows
 from tclose.schema.schema import Schema
@@ -110,12 +111,41 @@ def test_a_disagreement_releases_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_what_is_allowed_and_reached_is_told_in_points(release: tclose.Release) -> None:
     words = summary(release.schema, release.measured)
-    assert "at most 15 points of percent more than from the whole table; the most reached is" in words
-    assert "more than 2.5 times as often as the table" in words
+    assert "at most 15 percentage points more than from the whole table; the most reached is" in words
+    assert "more than 2.5 times as often as the table, and frequent values less: at most 1 - ln p times" in words
+    rise = tclose.assess(release.table, release.schema).disclosure["ill"].rise
+    assert f"rises by at most 15.0, and the most reached is {float(100 * rise):.1f}." in words
     assert "rise of 'ill'; beta of 'ill'" in " ".join(decided(release.schema))
     rows = promise_rows(release.certificate.as_dict())
     assert any("at most 15 points (3/20)" in row for row in rows)
     assert any("at most 2.5 times (beta = 3/2)" in row[1] for row in rows)
+
+
+def test_beta_alone_is_told_in_points_and_caps_on_bins_are_not_told_of_values() -> None:
+    counts = {"a": 60, "b": 30, "c": 10}
+    ages = [37 * each % 100 for each in range(100)]
+    frame = pl.DataFrame({"age": ages, "ill": [name for name, n in counts.items() for _ in range(n)]})
+    schema = Schema.from_dict(
+        {
+            "k": 3,
+            "quasi": {"age": {"kind": "numeric"}},
+            "sensitive": {"ill": {"distance": "equal", "beta": 1, "enhanced": True}},
+        }
+    )
+    measured = tclose.anonymize(frame, schema, method="mondrian").measured
+    # a: at most 0.6 (1 - ln 0.6) = 0.906..., so 30.6 points more; b: 30 points; c: 10 points.
+    assert allowed_rise(schema.sensitive[0], measured) == "+30.6 points"
+    binned = {"pay": {"distance": "ordered", "edges": [30, 60], "rise": 0.2, "beta": 2}}
+    schema = Schema.from_dict({"k": 3, "quasi": {"age": {"kind": "numeric"}}, "sensitive": binned})
+    release = tclose.anonymize(
+        pl.DataFrame({"age": list(range(100)), "pay": [7 * each % 100 for each in range(100)]}),
+        schema,
+        method="mondrian",
+    )
+    words = summary(schema, release.measured)
+    assert "believes in a bin of values of 'pay' at most 20 percentage points" in words
+    assert "the share of a single bin rises by at most 20.0" in words
+    assert any("the share of a bin of values" in row[0] for row in promise_rows(release.certificate.as_dict()))
 
 
 def test_what_binds_knows_caps(release: tclose.Release) -> None:

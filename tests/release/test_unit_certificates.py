@@ -80,7 +80,16 @@ def test_forged_certificates(release: tclose.Release) -> None:
 def test_words(release: tclose.Release) -> None:
     words = summary(release.schema, release.measured)
     assert "those of at least 3 persons; the release does not show whose a row is" in words
-    assert "at most 30 points of percent more than of all persons of the table" in words
+    assert "at most 30 percentage points more than of all persons of the table" in words
+    counted = release.record.persons
+    words = summary(release.schema, release.measured, counted)
+    assert f"those of at least 3 persons; the fewest are {counted['k']}" in words
+    assert (
+        f"of all persons of the table; the most reached is {100 * counted['rise']['ill']['value']:.1f} points" in words
+    )
+    rows = promise_rows(release.certificate.as_dict(), counted)
+    assert ("k, persons of the class with fewest", "at least 3", str(counted["k"])) in rows
+    assert not any("not shown" in row[2] for row in rows)
     told = " ".join(decided(release.schema))
     assert "on the original, where k, rise and beta count persons, by code" in told
     assert "k; t of 'ill'; rise of 'ill'; beta of 'ill'" in told

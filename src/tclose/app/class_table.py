@@ -84,7 +84,7 @@ def class_table(release: Release) -> ClassTable:
     used = [found / asked.get(name, 1.0) for name, found in distances.items()]
     farthest = np.max(used, axis=0) if used else np.zeros(len(grouping.sizes))
     groups = {each.column: group_values(schema, measured, each) for each in schema.sensitive}
-    columns, words = tuple(schema.released_quasi), summary(schema, measured)
+    columns, words = tuple(schema.released_quasi), summary(schema, measured, release.record.persons)
     assert release.table is not None  # which is put in its random order once, and not while a page waits
     n_left_out = int((release.classes < 0).sum())
     counted = (release.aligned(), grouping.sizes, firsts, distances, farthest, groups, columns)

@@ -106,7 +106,7 @@ def show_look(visit: Visit) -> Response:
     return visit.page(
         "look.html", "look", run=run, release=release, words=counted.words, report=report,
         binding=binding, has_gains=has_gains, others=others, n_rows=project.table.source.n_rows,
-        promises=promise_rows(release.certificate.as_dict()), n_left_out=counted.n_left_out,
+        promises=promise_rows(release.certificate.as_dict(), release.record.persons), n_left_out=counted.n_left_out,
         worst=int(counted.worst_first[0]),
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from tclose.cli.terminal import console, shown
 from tclose.evaluation.choosing.gap import Gap
 from tclose.evaluation.report.report_page import run_words
 from tclose.release.release import Release
+from tclose.schema.columns import Sensitive
 from tclose.schema.schema import Schema
 from tclose.verification.assessment import Report
 from tclose.verification.disclosure import Disclosure
@@ -129,8 +130,24 @@ def _print_in_persons(terminal: Console, schema: Schema, found: Mapping[str, Any
     if not found or not schema.counts_persons:
         return
     terminal.print(f"The class with fewest persons has {found['k']:,} (asked: {schema.k}); t and l count rows.")
-    for line in _person_rises(found["rise"], schema):
+    for line in (*_person_rises(found["rise"], schema), *_person_times(found["beta"], schema)):
         terminal.print(line, highlight=False)
+
+
+def _person_times(betas: Mapping[str, Any], schema: Schema) -> Iterator[str]:
+    """The same in times, where that is asked."""
+    for sensitive in schema.sensitive:
+        if sensitive.beta is not None:
+            yield (
+                f"The share of persons with a value of [bold]{shown(sensitive.column)}[/bold] is up to "
+                f"{1 + betas[sensitive.column]['value']:.3f} times that in the table; allowed: {_times(sensitive)}."
+            )
+
+
+def _times(sensitive: Sensitive) -> str:
+    """How many times its share in the table that in a class may be."""
+    enhanced = ", and 1 - ln p times for a share of p" if sensitive.enhanced else ""
+    return f"{float(1 + (sensitive.beta or 0)):g} times{enhanced}"
 
 
 def _person_rises(rises: Mapping[str, Any], schema: Schema) -> Iterator[str]:
@@ -249,8 +266,7 @@ def _caps(measured: Measured, schema: Schema) -> Iterator[str]:
         if sensitive.beta is not None:
             kept = reached.meets["beta"] and reached.meets.get("enhanced", True)
             color, times = "green" if kept else "red", f"{float(1 + reached.beta):.3f}"
-            enhanced = ", and 1 - ln p times for a share of p" if sensitive.enhanced else ""
             yield (
                 f"A share of {name} is up to [{color}]{times}[/{color}] times that in the table; allowed: "
-                f"{float(1 + sensitive.beta):g} times{enhanced}."
+                f"{_times(sensitive)}."
             )

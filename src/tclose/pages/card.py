@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from tclose.pages.page import Page
@@ -32,8 +32,15 @@ def release_card(certificate: Mapping[str, Any]) -> Page:
     return page
 
 
-def promise_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def promise_rows(
+    certificate: Mapping[str, Any], persons: Mapping[str, Any] | None = None
+) -> list[tuple[str, str, str]]:
     """What was asked of every class beside what was reached: k, each t, each l, each cap on belief.
+
+    Parameters
+    ----------
+    persons
+        What the record says was reached in persons, for whoever may see it; a release does not show it.
 
     Examples
     --------
@@ -45,7 +52,9 @@ def promise_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     asked, reached = certificate["required"], certificate["reached"]
     rows = [("k, rows of the smallest class", f"at least {asked['k']}", str(reached["k"]))]
     if "counted" in asked:
-        rows.append(("k, persons of the class with fewest", f"at least {asked['k']}", UNSHOWN))
+        fewest = str(persons["k"]) if persons else UNSHOWN
+        rows.append(("k, persons of the class with fewest", f"at least {asked['k']}", fewest))
+        reached = {**reached, **({key: persons[key] for key in ("rise", "beta")} if persons else {})}
     for name, found in reached["t"].items():
         wanted = asked["t"].get(name)
         words = "nothing" if wanted is None else f"at most {wanted['value']:g} ({wanted['exact']})"
@@ -62,16 +71,19 @@ def promise_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
                 )
             else:
                 rows.append((f"l of '{name}', {kind}", f"at least {parameter}", f"{found[kind]:.4g}"))
-    return [*rows, *_cap_rows(asked, reached)]
+    binned = {name for name, column in certificate.get("columns", {}).items() if "guarantee" in column}
+    return [*rows, *_cap_rows(asked, reached, binned)]
 
 
-def _cap_rows(asked: Mapping[str, Any], reached: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Each cap in points of percent, or in times."""
-    share = "the share of persons with a value" if "counted" in asked else "the share of a value"
+def _cap_rows(
+    asked: Mapping[str, Any], reached: Mapping[str, Any], binned: Collection[str]
+) -> Iterator[tuple[str, str, str]]:
+    """Each cap in percentage points, or in times."""
+    of = "the share of persons with" if "counted" in asked else "the share of"
     for name, wanted in asked.get("rise", {}).items():
         found = reached.get("rise", {}).get(name)
         yield (
-            f"rise of '{name}': how much higher {share} is in a class than in the table",
+            f"rise of '{name}': how much higher {of} {_counted(name, binned)} is in a class than in the table",
             f"at most {100 * wanted['value']:g} points ({wanted['exact']})",
             UNSHOWN if found is None else f"{100 * found['value']:.2f} points ({found['exact']})",
         )
@@ -79,7 +91,11 @@ def _cap_rows(asked: Mapping[str, Any], reached: Mapping[str, Any]) -> Iterator[
         found = reached.get("beta", {}).get(name)
         enhanced = ", and at most 1 - ln p times for a share of p in the table" if "enhanced" in wanted else ""
         yield (
-            f"beta of '{name}': how many times {share} in the table that in a class is",
+            f"beta of '{name}': how many times {of} {_counted(name, binned)} in the table that in a class is",
             f"at most {1 + wanted['value']:g} times (beta = {wanted['exact']}){enhanced}",
             UNSHOWN if found is None else f"{1 + found['value']:.4g} times (beta = {found['exact']})",
         )
+
+
+def _counted(name: str, binned: Collection[str]) -> str:
+    return "a bin of values" if name in binned else "a value"

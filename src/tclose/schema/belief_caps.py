@@ -45,7 +45,7 @@ class BeliefCaps:
     def check(self, where: str, has_hierarchy: bool) -> None:
         """Refuse what no share can mean, and keys without the ones they belong to."""
         if self.rise is not None and not 0 <= self.rise <= 1:
-            raise SchemaError(f"{where}: rise must be from 0 to 1: 0.1 is ten points of percent.")
+            raise SchemaError(f"{where}: rise must be from 0 to 1: 0.1 is ten percentage points.")
         if self.beta is not None and not self.beta > 0:
             raise SchemaError(f"{where}: beta must be above 0: 1 lets a share double.")
         if self.enhanced and self.beta is None:

@@ -23,7 +23,7 @@ class ShareChange:
 
     @property
     def points(self) -> float:
-        """By how many points of percent it is higher in the class."""
+        """By how many percentage points it is higher in the class."""
         return float(100 * (self.in_class - self.table))
 
 

@@ -251,3 +251,20 @@ def test_many_distinct_values_are_ordinary() -> None:
     partition = run(Mondrian(), table, requirement)
     assert partition.n_classes > 100
     assert all(requirement.holds([codes[partition.labels == c] for codes in table.codes]) for c in range(20))
+
+
+def test_a_table_whose_best_cuts_all_fail_is_still_cut_at_its_median() -> None:
+    # Amounts grow so fast that the thousand cuts next to the largest save most, and every one has only "b" above it.
+    n = 2_400
+    place = np.arange(n)
+    ill = np.where(place < n // 2, np.where(place % 2, "a", "b"), np.where(place < 3 * n // 4, "a", "b"))
+    schema = Schema.from_dict(
+        {"k": 2, "quasi": {"pay": {"kind": "numeric"}}, "sensitive": {"ill": {"distance": "equal", "t": "0.02"}}}
+    )
+    table = encode(read(pl.DataFrame({"pay": 1.05 ** (place / 4), "ill": ill})), schema)
+    requirement = Requirement.of(schema, table)
+    found = Mondrian().partition(table, requirement, rng=np.random.default_rng(0), control=Control())
+    textbook = Mondrian(textbook=True).partition(table, requirement, rng=np.random.default_rng(0), control=Control())
+    assert found.n_classes > 1
+    assert table.loss(found.labels) <= table.loss(textbook.labels)
+    assert requirement.holds_in_all(table, found.labels)

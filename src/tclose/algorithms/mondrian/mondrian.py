@@ -36,7 +36,8 @@ class Mondrian:
     sides, over all quasi-identifiers with their weights. For this a category with a hierarchy of more than one level
     counts half by its loss and half by how far the leaves of the class are apart, siblings being ordered by frequency:
     otherwise a cut would count for nothing before it leaves a subtree. Of cuts that save the same the one nearest the
-    median is tried first. Rows with equal values stay together.
+    median is tried first. Where so many cuts of a class fail that not all are tried, those at the medians are tried
+    after them. Rows with equal values stay together.
 
     Parameters
     ----------
@@ -58,7 +59,8 @@ class Mondrian:
     ----
     O(n log n) row visits where classes are halved, times the square of the number of quasi-identifiers; and as many for
     each cut that is tried as there are sensitive attributes. Of a class of s rows at most 2^21 / s cuts are tried, but
-    at least 24. In the textbook O(n log n) times the number of quasi-identifiers and sensitive attributes.
+    at least 24, and then one at the median of each quasi-identifier. In the textbook O(n log n) times the number of
+    quasi-identifiers and sensitive attributes.
 
     References
     ----------
@@ -97,26 +99,60 @@ class Mondrian:
         control: Control,
         start: Partition | None,
     ) -> Partition:
-        from tclose.kernels.closeness import NO, YES
-
         if start is None:
             requirement.check_whole(table)
         labels = np.zeros(len(table), np.int64) if start is None else start.labels
         if self.textbook:
-            table = _as_given(table)
-        work = _Work.of(table, requirement, labels, self.textbook)
-        rules, scratch, costs = rules_of(requirement), scratch_of(requirement), costs_of(table)
-        stopped = False
-        while (status := work.advance(requirement, costs, rules, scratch)) != work.kernels.DONE:
-            if status == work.kernels.ASKED:
-                close = all(requirement.holds(side) for side in work.sides(len(table.axes)))
-                work.state[work.kernels.VERDICT] = YES if close else NO
-            control.report(done=work.share_done())
-            if control.stop:
-                work.put_back()
-                stopped = True
+            return _run(_as_given(table), requirement, labels, control, at_medians=True)
+        found = _run(table, requirement, labels, control)
+        while (rows := _not_all_tried(table, found.labels)).size and not control.stop:
+            part = table.take(rows)
+            before = Partition.of(found.labels[rows])
+            medians = _run(part, requirement, before.labels, control, at_medians=True)
+            if medians.n_classes == before.n_classes:
                 break
-        return Partition(work.labels(), facts={"stopped_early": True} if stopped else {})
+            again = _run(part, requirement, medians.labels, control)
+            labels = found.labels.copy()
+            labels[rows] = found.n_classes + again.labels
+            found = replace(Partition.of(labels), facts=again.facts)
+        return found
+
+
+def _run(
+    table: EncodedTable,
+    requirement: Requirement,
+    labels: NDArray[np.int64],
+    control: Control,
+    *,
+    at_medians: bool = False,
+) -> Partition:
+    """Cut the classes of these labels until no cut is found: those that save most, or those of the textbook."""
+    from tclose.kernels.closeness import NO, YES
+
+    work = _Work.of(table, requirement, labels, at_medians)
+    rules, scratch, costs = rules_of(requirement), scratch_of(requirement), costs_of(table)
+    stopped = False
+    while (status := work.advance(requirement, costs, rules, scratch)) != work.kernels.DONE:
+        if status == work.kernels.ASKED:
+            close = all(requirement.holds(side) for side in work.sides(len(table.axes)))
+            work.state[work.kernels.VERDICT] = YES if close else NO
+        control.report(done=work.share_done())
+        if control.stop:
+            work.put_back()
+            stopped = True
+            break
+    return Partition(work.labels(), facts={"stopped_early": True} if stopped else {})
+
+
+def _not_all_tried(table: EncodedTable, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows of classes so large that cuts of them may be left that were not tried.
+
+    A class of s rows has fewer than s cuts on each axis, and 2^21 / s of all of them are tried.
+    """
+    from tclose.algorithms.mondrian.mondrian_loops import MOST_VISITED
+
+    sizes = np.bincount(labels)
+    return np.flatnonzero((len(table.axes) * sizes**2 > MOST_VISITED)[labels])
 
 
 def _as_given(table: EncodedTable) -> EncodedTable:

@@ -91,7 +91,7 @@ def allowed_words(found: Mapping[str, AllowedRise]) -> list[str]:
 def _allowed(attribute: Attribute, codes: NDArray[np.int32], labels: Integers | None) -> AllowedRise:
     if (limits := attribute.person_limits) is not None:
         counts = limits.holders.count(np.flatnonzero(attribute.reference))
-        most = _most(limits.over, limits.under, counts[:-1], int(counts[-1]))
+        most = most_allowed(limits.over, limits.under, counts[:-1], int(counts[-1]))
         reached = None if labels is None else _reached_in_persons(limits, codes, labels, counts)
         return AllowedRise("persons", *most, reached)
     assert attribute.limits is not None
@@ -101,13 +101,19 @@ def _allowed(attribute: Attribute, codes: NDArray[np.int32], labels: Integers | 
         least = [min(shares[node] for node in path if node >= 0) for path in attribute.limits.paths.tolist()]
         over = np.array([share.numerator for share in least])
         under = np.array([share.denominator for share in least])
-    most = _most(over, under, attribute.believed, int(attribute.believed.sum()))
+    most = most_allowed(over, under, attribute.believed, int(attribute.believed.sum()))
     reached = None if labels is None else largest_rise(Tally.of(labels, codes, attribute.domain.size))
     return AllowedRise("rows", *most, reached)
 
 
-def _most(over: Integers, under: Integers, counts: Integers, n: int) -> tuple[Fraction, Fraction]:
-    """The largest difference and the largest quotient of an allowed share and that in the table."""
+def most_allowed(over: Integers, under: Integers, counts: Integers, n: int) -> tuple[Fraction, Fraction]:
+    """The largest difference and the largest quotient of an allowed share, over / under, and that in the table.
+
+    Examples
+    --------
+    >>> most_allowed(np.array([1, 3]), np.array([2, 4]), np.array([1, 3]), 4)
+    (Fraction(1, 4), Fraction(2, 1))
+    """
     known = {
         (Fraction(int(over[each]), int(under[each])), Fraction(int(counts[each]), n))
         for each in np.flatnonzero(counts).tolist()

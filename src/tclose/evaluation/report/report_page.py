@@ -17,6 +17,7 @@ from tclose.errors import TableError
 from tclose.evaluation.attacks.allowed_rise import AllowedRise, allowed_words
 from tclose.evaluation.attacks.attack import AttackResults, Attacks, attack
 from tclose.evaluation.attacks.left_out_rows import left_out_words
+from tclose.evaluation.report.cap_words import is_binned
 from tclose.evaluation.report.report_words import (
     add_degrees,
     add_distributions,
@@ -101,9 +102,9 @@ def report_page(
     assert found.after is not None
     page = Page(title_of(schema, "Private report of a release"))
     add_opening(page, schema, measured, fields, PRIVATE, day)
-    page.text(f"{summary(schema, measured)} {_before(found)}")
+    page.text(f"{summary(schema, measured, release.record.persons)} {_before(found)}")
     add_tiles(page, schema, measured, release.loss, "loss, measured on the original")
-    add_promise(page, schema, measured, fields)
+    add_promise(page, schema, measured, fields, persons=release.record.persons)
     if told := [*run_words(release.facts), *left_out_words(found.left_out or {})]:
         page.points(told)
     if (counts := release.record.notes.get("history")) is not None:
@@ -120,7 +121,8 @@ def report_page(
 def add_findings(page: Page, release: Release, found: Attacks, both: ReadBack, queries: int = QUERIES) -> None:
     """What attackers and analysts find: risks, distributions, what was generalized how far, and sizes of classes."""
     assert found.after is not None
-    _risks(page, found.before, found.after, found.allowed)
+    on_bins = {each.column for each in release.schema.sensitive if each.caps is not None and is_binned(each)}
+    _risks(page, found.before, found.after, found.allowed, on_bins)
     add_distributions(page, release.schema, release.measured)
     _generalized(page, both, queries)
     add_sizes(page, release.schema, release.measured)
@@ -155,7 +157,9 @@ def run_words(facts: dict[str, Any]) -> list[str]:
     return told
 
 
-def _risks(page: Page, before: AttackResults, after: AttackResults, allowed: Mapping[str, AllowedRise]) -> None:
+def _risks(
+    page: Page, before: AttackResults, after: AttackResults, allowed: Mapping[str, AllowedRise], on_bins: set[str]
+) -> None:
     page.heading("What attackers can do, before and after")
     page.points([*_sentences(before, after), *allowed_words(allowed)])
     old, new = before.reidentification, after.reidentification
@@ -181,7 +185,8 @@ def _risks(page: Page, before: AttackResults, after: AttackResults, allowed: Map
         "whose values are all similar",
         "guessed right*",
     )
-    page.table(header, [_of_attribute(name, before, after, allowed.get(name)) for name in after.skewness])
+    caps = {name: _cap(allowed.get(name), name in on_bins) for name in after.skewness}
+    page.table(header, [_of_attribute(name, before, after, caps[name]) for name in after.skewness])
     page.text(
         "* By a learner that takes all classes together and may know everyone's quasi-identifiers (deFinetti attack); "
         "in brackets, by whoever always guesses the most frequent value. Of an attribute with many values, ranges are "
@@ -190,26 +195,24 @@ def _risks(page: Page, before: AttackResults, after: AttackResults, allowed: Map
     )
 
 
-def _of_attribute(
-    name: str, before: AttackResults, after: AttackResults, allowed: AllowedRise | None
-) -> tuple[str, ...]:
+def _of_attribute(name: str, before: AttackResults, after: AttackResults, cap: str) -> tuple[str, ...]:
     old, new = before.skewness[name], after.skewness[name]
     alike = before.similarity[name].revealed, after.similarity[name].revealed
     right, blind = (before.definetti[name].right, _learned(after, name)), after.definetti[name].of_table
     return (
         name,
         f"{100 * old.worst_rise:.1f} → {_points(new.worst_rise)}",
-        _cap(allowed),
+        cap,
         f"{share_words(old.certain)} → {share_words(new.certain)}",
         f"{share_words(alike[0])} → {share_words(alike[1])}",
         f"{share_words(right[0])} → {share_words(right[1])} ({share_words(blind)})",
     )
 
 
-def _cap(allowed: AllowedRise | None) -> str:
+def _cap(allowed: AllowedRise | None, on_bins: bool) -> str:
     """The most that a belief may rise by caps."""
     if allowed is None:
-        return "no cap"
+        return "on its bins, none on a value" if on_bins else "no cap"
     return _points(float(allowed.rise)) + (" in persons" if allowed.counted == "persons" else "")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from tclose.evaluation.report.cap_words import NONE_COUNTED, allowed_rise, cap_sentences, is_binned
 from tclose.evaluation.report.report_values import WORST, Distribution, distributions
 from tclose.pages.card import ASKED, promise_rows
 from tclose.pages.charts import (
@@ -23,7 +24,6 @@ from tclose.pages.charts import (
 from tclose.pages.page import Page
 from tclose.pages.svg import Drawing
 from tclose.release.certificate import CLASSES_ALONE, LIMITS, kept_words
-from tclose.schema.columns import Sensitive
 from tclose.schema.schema import Schema
 from tclose.verification.measure_release import Measured
 from tclose.verification.share_changes import ShareChange, share_changes
@@ -102,8 +102,8 @@ def add_tiles(page: Page, schema: Schema, measured: Measured, loss: float | None
     )
 
 
-def summary(schema: Schema, measured: Measured) -> str:
-    """What is reached, with the worst class in numbers."""
+def summary(schema: Schema, measured: Measured, persons: Mapping[str, Any] = NONE_COUNTED) -> str:
+    """What is reached, with the worst class in numbers; in persons where a record says what was counted of them."""
     told = [
         f"The release keeps what was asked: every combination of released quasi-identifiers is that of at least "
         f"{rows_of(measured.k)}."
@@ -111,7 +111,7 @@ def summary(schema: Schema, measured: Measured) -> str:
     if schema.counts_persons:
         told.append(
             f"A person may have several rows. It is promised that the rows of every combination are those of at least "
-            f"{schema.k} persons; the release does not show whose a row is."
+            f"{schema.k} persons; {_fewest(persons)}."
         )
     if schema.keep:
         groups = measured.kept_groups
@@ -119,64 +119,37 @@ def summary(schema: Schema, measured: Measured) -> str:
             f"Whoever also knows the kept columns, {quoted(schema.keep)}, sees groups of at least "
             f"{rows_of(groups.smallest)}, and {groups.n_alone:,} of {measured.rows:,} rows are alone."
         )
-    told += list(_closeness(schema, measured))
+    told += list(_closeness(schema, measured, persons))
     return " ".join(told)
 
 
-def _closeness(schema: Schema, measured: Measured) -> Iterator[str]:
+def _closeness(schema: Schema, measured: Measured, persons: Mapping[str, Any]) -> Iterator[str]:
     """The farthest class of each attribute with a t, and how far a single share moves."""
     asked = {each.column: each.t for each in schema.sensitive if each.t is not None}
     asked |= {each.name: each.t for each in schema.joint}
     far = [f"{float(measured.t[name]):.3g} in '{name}' (asked: at most {float(t):g})" for name, t in asked.items()]
     if far:
         yield f"The farthest class is at a distance from the table of {', '.join(far)}."
-    yield from _caps(schema, measured)
+    yield from cap_sentences(schema, measured, persons)
     changes = changes_of(schema, measured)
     if changes:
         name = max(changes, key=lambda each: max(changes[each][0].points, -changes[each][1].points))
         rise, fall = changes[name]
+        what = "values and bins of values" if any(is_binned(each) for each in schema.sensitive) else "values"
         yield (
-            f"Of all single values, the share of one of '{name}' moves most: up by {rise.points:.1f} points at most "
+            f"Of all single {what}, the share of one of '{name}' moves most: up by {rise.points:.1f} points at most "
             f"({_moved(rise)}), and down by {-fall.points:.1f} points at most ({_moved(fall)})."
         )
-
-
-def _caps(schema: Schema, measured: Measured) -> Iterator[str]:
-    """What caps on belief allow and what is reached, as what someone may come to believe of a person."""
-    if schema.counts_persons:
-        yield from _person_caps(schema)
-    for each in schema.sensitive:
-        reached = measured.rises.get(each.column)
-        if reached is None:
-            continue
-        what = "a value, or a group of values of its hierarchy," if each.levels else "a value"
-        if each.rise is not None:
-            yield (
-                f"Whoever knows someone's class believes in {what} of '{each.column}' at most "
-                f"{float(100 * each.rise):g} points of percent more than from the whole table; the most reached is "
-                f"{float(100 * reached.rise):.1f} points."
-            )
-        if each.beta is not None:
-            yield (
-                f"No class has {what} of '{each.column}' more than {float(1 + each.beta):g} times as often as the "
-                f"table; the most reached is {float(1 + reached.beta):.3g} times."
-            )
-
-
-def _person_caps(schema: Schema) -> Iterator[str]:
-    """The same where persons are counted, whom the release does not show."""
-    for each in schema.sensitive:
-        what = "a value, or a group of values of its hierarchy," if each.levels else "a value"
-        who = f"Of the persons of a class, those who have {what} of '{each.column}' are"
-        if each.rise is not None:
-            yield f"{who} at most {float(100 * each.rise):g} points of percent more than of all persons of the table."
-        if each.beta is not None:
-            yield f"{who} at most {float(1 + each.beta):g} times as many, by share, as of all persons of the table."
 
 
 def changes_of(schema: Schema, measured: Measured) -> dict[str, tuple[ShareChange, ShareChange]]:
     """The largest rise and fall of the share of a value, by sensitive attribute."""
     return {each.column: share_changes(*measured.counts(each.column)) for each in schema.sensitive}
+
+
+def _fewest(persons: Mapping[str, Any]) -> str:
+    """How many persons the class with fewest has, or that nobody sees it."""
+    return f"the fewest are {persons['k']:,}" if persons else "the release does not show whose a row is"
 
 
 def _moved(change: ShareChange) -> str:
@@ -189,16 +162,17 @@ def add_promise(
     measured: Measured,
     certificate: Mapping[str, Any],
     claimed: Mapping[str, str] = NOTHING,
+    persons: Mapping[str, Any] = NONE_COUNTED,
 ) -> None:
     """What was asked beside what was reached, what decided it, and what was not checked."""
     page.heading("What was asked, and what was reached")
-    page.table(ASKED, promise_rows(certificate), words=True)
+    page.table(ASKED, promise_rows(certificate, persons), words=True)
     changes = changes_of(schema, measured)
     if changes:
-        page.text("The share of a single value in a class, beside its share in the table, in points of percent:")
+        or_bin = ", or of a bin where values are binned," if any(is_binned(each) for each in schema.sensitive) else ""
+        page.text(f"The share of a single value{or_bin} in a class, beside that in the table, in percentage points:")
         header = ("", "allowed rise", "largest rise", "table → class", "largest fall", "table → class")
-        in_persons = " (of persons)" if schema.counts_persons else ""
-        allowed = {each.column: _allowed(each, in_persons) for each in schema.sensitive}
+        allowed = {each.column: allowed_rise(each, measured, schema.counts_persons) for each in schema.sensitive}
         rows = [(name, allowed[name], *_points(rise), *_points(fall)) for name, (rise, fall) in changes.items()]
         page.table(header, rows)
     page.text(" ".join(decided(schema, "unit" in claimed)), "soft")
@@ -236,20 +210,6 @@ def _value(name: str, value: Any) -> str:
     else:
         words = ", ".join(f"{each} {found}" for each, found in value.items()) if name == "versions" else str(value)
     return words if len(words) <= LONGEST else f"{words[:LONGEST]}..."
-
-
-def _allowed(sensitive: Sensitive, counted: str = "") -> str:
-    """What caps let the share of a value rise to; `counted` is added where they are not about rows.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> _allowed(Sensitive("ill", "equal", rise=Fraction(1, 10), beta=Fraction(1))), _allowed(Sensitive("pay", "equal"))
-    ('+10 points, 2 times', 'no limit')
-    """
-    words = [] if sensitive.rise is None else [f"+{float(100 * sensitive.rise):g} points"]
-    words += [] if sensitive.beta is None else [f"{float(1 + sensitive.beta):g} times"]
-    return ", ".join(words) + counted if words else "no limit" if sensitive.t is None else "by t alone"
 
 
 def _points(change: ShareChange) -> tuple[str, str]:
