@@ -26,7 +26,7 @@ from tclose.release.certificate import CLASSES_ALONE, LIMITS, kept_words
 from tclose.schema.columns import Sensitive
 from tclose.schema.schema import Schema
 from tclose.verification.measure_release import Measured
-from tclose.verification.share_changes import ShareChange, share_changes
+from tclose.verification.share_changes import ShareChange
 
 WIDTH = 940.0
 DEGREES = ("kept", "up to a quarter of its range", "more", "hidden")
@@ -131,7 +131,7 @@ def _closeness(schema: Schema, measured: Measured) -> Iterator[str]:
     if far:
         yield f"The farthest class is at a distance from the table of {', '.join(far)}."
     yield from _caps(schema, measured)
-    changes = changes_of(schema, measured)
+    changes = measured.share_changes
     if changes:
         name = max(changes, key=lambda each: max(changes[each][0].points, -changes[each][1].points))
         rise, fall = changes[name]
@@ -174,11 +174,6 @@ def _person_caps(schema: Schema) -> Iterator[str]:
             yield f"{who} at most {float(1 + each.beta):g} times as many, by share, as of all persons of the table."
 
 
-def changes_of(schema: Schema, measured: Measured) -> dict[str, tuple[ShareChange, ShareChange]]:
-    """The largest rise and fall of the share of a value, by sensitive attribute."""
-    return {each.column: share_changes(*measured.counts(each.column)) for each in schema.sensitive}
-
-
 def _moved(change: ShareChange) -> str:
     return f"from {share_words(float(change.table))} of the table to {share_words(float(change.in_class))} of a class"
 
@@ -193,7 +188,7 @@ def add_promise(
     """What was asked beside what was reached, what decided it, and what was not checked."""
     page.heading("What was asked, and what was reached")
     page.table(ASKED, promise_rows(certificate), words=True)
-    changes = changes_of(schema, measured)
+    changes = measured.share_changes
     if changes:
         page.text("The share of a single value in a class, beside its share in the table, in points of percent:")
         header = ("", "allowed rise", "largest rise", "table → class", "largest fall", "table → class")
