@@ -22,7 +22,7 @@ SKIPPED = ("attacks", "queries")  # stages of a run that it can do without
 Work = Callable[["BackgroundJob"], None]
 
 
-class StoppedError(TcloseError):
+class WorkStoppedError(TcloseError):
     """Somebody stopped work that is done as a whole or not at all."""
 
 
@@ -73,13 +73,13 @@ class BackgroundJob:
         """The same of work that is done as a whole or not at all: raises where somebody has stopped it."""
         self.listen(stage, loss, done)
         if self.control.stop:
-            raise StoppedError(said("stopped_work"))
+            raise WorkStoppedError(said("stopped_work"))
 
     def measure(self, stage: str, loss: float | None, done: float | None) -> None:
         """The same of what a run can do without: raises where somebody wants to skip it."""
         self.listen(stage, loss, done)
         if self.is_skipping:
-            raise StoppedError(said("stopped_work"))
+            raise WorkStoppedError(said("stopped_work"))
 
     def stop(self) -> None:
         """Ask it to come back with the best it has, or without what it measures at its end."""

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from tclose.algorithms import DEFAULT, REGISTRY, find, methods
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.tight.tight import EFFORTS
-from tclose.app.background_job import BackgroundJob, StoppedError, problem_of
+from tclose.app.background_job import BackgroundJob, WorkStoppedError, problem_of
 from tclose.app.class_table import class_table
 from tclose.app.column_profile import bare
 from tclose.app.kept_runs import CLASSES, SCHEMA, KeptRun, best_marks, promises_differ, reached
@@ -168,7 +168,7 @@ def finish_run(bench: Workbench, project: OpenProject, run: KeptRun, release: Re
     run.write(folder)  # a crash from here on loses no class
     error, gains, parts = None, Gains(math.nan, math.nan, 1 / max(release.measured.k, 1)), None
     if release.measured.rows <= MOST_ATTACKED:
-        with suppress(StoppedError):
+        with suppress(WorkStoppedError):
             found = attack(project.table.source, release, progress=job.measure)
             assert found.after is not None
             project.attacks[run.number], gains = found, _gains(found.after)
