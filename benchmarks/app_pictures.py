@@ -74,6 +74,7 @@ def promise_and_run(page: Page, origin: str, take: Any) -> None:
 
 def shoot(page: Page, name: str) -> None:
     """One step in both schemes."""
+    page.wait_for_load_state("networkidle")  # icons come last
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         page.evaluate("scrollTo(0, 0)")
@@ -81,7 +82,7 @@ def shoot(page: Page, name: str) -> None:
         page.screenshot(path=file)
         with Image.open(file) as picture:
             small = picture.convert("RGB").resize((WIDTH * 3 // 4, HEIGHT * 3 // 4), Image.Resampling.LANCZOS)
-            small.quantize(COLOURS).save(file, optimize=True)
+            small.quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(file, optimize=True)
         print(file.relative_to(ROOT), f"{file.stat().st_size / 1000:.0f} kB")
 
 

@@ -37,6 +37,7 @@ def measure(rows: int) -> dict[str, float]:
         found["run mondrian"] = seconds(work, client, "/run", {"method": "mondrian", "seed": "1"})
         found |= {path: seconds(client.get, path) for path in LOOKS}
         found["write and verify"] = seconds(work, client, "/take/1", {"format": "csv"})
+        found["with the private report"] = seconds(work, client, "/take/1", {"format": "csv", "private": "yes"})
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import threading
 import time
@@ -300,3 +301,23 @@ def test_a_project_keeps_as_many_changes_as_fit(tmp_path: Path, monkeypatch: pyt
         again = folder.history()
         assert (again.now, again.can_undo, again.can_redo) == (steps[place], can_undo, can_redo)
         assert len(again.steps) in (4, 5)
+
+
+def test_rows_of_the_release_are_shown_as_the_file_has_them(tmp_path: Path) -> None:
+    lines = "".join(f"{20 + n % 30};{n % 40 + 0.5:.2f}\n".replace(".", ",") for n in range(200))
+    with serving(tmp_path) as client:
+        opened(client, f"age;dose\n{lines}", "doses.csv")
+        for number, role in enumerate(("quasi", "sensitive")):
+            client.form("/columns/roles", {"column": number, "role": role})
+        client.follow(client.form("/run", {"method": "mondrian", "seed": "1"}))
+        client.follow(client.form("/take/1", {"format": "csv"}))
+        project = client.server.bench.project
+        assert project is not None
+        written = (project.folder.run_folder(1) / "out" / "release.csv").read_text(encoding="utf-8")
+        (doses,) = {line.rpartition(";")[2] for line in written.split("\n")[1:2]}
+        assert "," in doses
+        for page in (client.get("/look/1/rows/1"), client.form("/look/1/rows/1")):
+            assert page.status == 200
+            shown = re.findall(r"<td>(\d+[.,]5)</td>", page.text)
+            assert len(shown) == 20
+            assert {each for each in shown if "." in each} == set()

@@ -269,3 +269,53 @@ def test_ranges_are_kept_and_columns_have_two_bounds(client: Client) -> None:
     both = client.form(f"/look/{number}/rows/1").text
     assert both.count("before ") >= 60  # two bounds of age, and sex, in every one of 20 rows
     assert isinstance(project_of(client).releases[number].table, pl.DataFrame)
+
+
+def test_what_becomes_of_a_persons_rows_is_asked_before_a_run(client: Client) -> None:
+    project = project_of(client)
+    client.form("/columns/table", {"unit_rows": ""})
+    assert project.n_open == 1
+    page = client.get("/columns").text
+    assert 'href="#unit_rows">Answer' in page
+    assert '<i class="badge">1</i>' in page
+    assert "120 persons have 240 rows" in client.get("/run").text
+    for path, fields in (("/run", {"method": "mondrian"}), ("/promise/curve", {})):
+        reply = client.form(path, fields)
+        assert reply.status == 422
+        assert "120 persons have 240 rows" in problem(reply)
+    client.form("/columns/table", {"unit_rows": "one"})
+    assert project.n_open == 0
+    assert "Answer" not in client.get("/columns").text
+
+
+def test_missing_values_that_nobody_spoke_of_are_asked_about(client: Client) -> None:
+    client.form("/columns/table", {"unit_rows": "one", "missing": "error", "missing_values": "none"})
+    client.wait()
+    assert [field for field, _ in project_of(client).questions] == ["missing"]
+    assert "There are missing values in" in client.get("/promise").text
+    client.form("/columns/table", {"unit_rows": "one", "missing": "drop", "missing_values": "none"})
+    assert project_of(client).questions == []
+    client.form("/columns/table", {"unit_rows": "one"})
+    client.wait()
+    assert 'id="doubtful"' in client.get("/columns").text
+    client.follow(client.form("/columns/table", {"unit_rows": "one", "doubtful": "yes"}))  # one click reads them so
+    assert settings_of(client).keys["missing_values"] == ["none"]
+    assert settings_of(client).keys["missing"] == "category"
+    client.form("/columns/table", {"unit_rows": "one"})
+    client.wait()
+
+
+def test_a_curve_is_of_all_rows_also_where_one_of_each_person_is_kept(client: Client) -> None:
+    client.form("/columns/table", {"unit_rows": "one"})
+    page = client.follow(client.form("/promise/curve")).text
+    assert "On all 120 rows." in page
+    client.form("/promise", {"k": 9})
+    assert "data-curve" not in client.get("/promise").text  # it was drawn for another k
+
+
+def test_numbers_are_not_asked_for_a_format_of_dates(client: Client) -> None:
+    client.form("/columns/roles", {"column": 2, "role": "sensitive"})
+    assert 'name="bins"' in client.get("/columns/2").text
+    assert 'name="format"' not in client.get("/columns/2").text
+    client.form("/columns/roles", {"column": 1, "role": "sensitive"})
+    assert 'name="format"' in client.get("/columns/1").text

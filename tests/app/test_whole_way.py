@@ -10,13 +10,14 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 import tclose
-from tclose.app import take_step
+from tclose.app import file_writing, run_step, take_step
 from tclose.app.background_job import BackgroundJob
 from tclose.app.kept_runs import KeptRun
 from tclose.app.workbench import OpenProject
@@ -105,7 +106,7 @@ def test_classes_are_walked_through_from_the_worst_on(done: Client) -> None:
 
 
 def test_files_are_written_verified_and_told_apart(done: Client) -> None:
-    page = done.follow(done.form("/take/1", {"format": "csv", "escape": "yes"}))
+    page = done.follow(done.form("/take/1", {"format": "csv", "escape": "yes", "private": "yes"}))
     assert page.status == 200, problem(page)
     out = project_of(done).folder.run_folder(1) / "out"
     assert {each.name for each in out.iterdir()} == {
@@ -140,16 +141,93 @@ def same_rows(client: Client, file: Path, number: int) -> bool:
 
 def test_files_that_cannot_be_written_leave_what_was_there(done: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     out = project_of(done).folder.run_folder(1) / "out"
-    done.follow(done.form("/take/1", {"format": "csv"}))
+    done.follow(done.form("/take/1", {"format": "csv", "private": "yes"}))
     before = {each.name: each.read_bytes() for each in out.iterdir()}
 
     def fail(*_given: object, **_named: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(take_step, "report_html", fail)
-    assert "No space left" in problem(done.follow(done.form("/take/1", {"format": "parquet"})))
+    monkeypatch.setattr(file_writing, "report_html", fail)
+    asked = {"format": "parquet", "private": "yes"}
+    assert "No space left" in problem(done.follow(done.form("/take/1", asked)))
     assert {each.name: each.read_bytes() for each in out.iterdir()} == before
     assert not out.with_name("out.new").exists()
+
+
+def test_writing_says_how_far_it_is_and_attacks_nothing_twice(done: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, float | None]] = []
+    listen = BackgroundJob.listen
+
+    def note(job: BackgroundJob, stage: str, loss: float | None, share: float | None) -> None:
+        told.append((stage, share))
+        listen(job, stage, loss, share)
+
+    monkeypatch.setattr(BackgroundJob, "listen", note)
+    project = project_of(done)
+    done.follow(done.form("/take/1", {"format": "csv", "private": "yes"}))
+    assert [stage for stage, _ in told] == ["write", "report", "private", "private"]
+    shares = [share for _, share in told]
+    assert shares == sorted(shares, key=lambda share: share or 0)  # it never goes back
+    assert shares[0] is None
+    assert shares[-1] == 1
+    project.attacks.clear()
+    project.releases.clear()
+    told.clear()
+    done.follow(done.form("/take/1", {"format": "csv", "private": "yes"}))
+    assert list(dict.fromkeys(stage for stage, _ in told)) == ["restore", "write", "report", "attacks", "private"]
+    assert 1 in project.attacks
+    told.clear()
+    done.follow(done.form("/take/1", {"format": "csv"}))
+    assert not (project.folder.run_folder(1) / "out" / "private-report.html").exists()
+
+
+def test_writing_that_is_stopped_changes_nothing(done: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = project_of(done)
+    out = project.folder.run_folder(1) / "out"
+    done.follow(done.form("/take/1", {"format": "csv"}))
+    before = {each.name: each.read_bytes() for each in out.iterdir()}
+    make = tclose.public_report_html
+
+    def stopped(*given: Any, **named: Any) -> str:
+        job = done.server.bench.job
+        assert job is not None
+        assert job.as_dict()["stop_means"] == "stop"
+        done.form("/job/stop")
+        return make(*given, **named)
+
+    monkeypatch.setattr(file_writing, "public_report_html", stopped)
+    page = done.follow(done.form("/take/1", {"format": "parquet", "private": "yes"}))
+    assert "Writing and verifying the files: stopped" in page.text
+    assert "It was stopped. Nothing was changed by it." in problem(page)
+    assert {each.name: each.read_bytes() for each in out.iterdir()} == before
+    assert not out.with_name("out.new").exists()
+
+
+def test_what_a_run_measures_at_its_end_can_be_skipped(done: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(*_given: object, progress: Any, **_named: object) -> None:
+        progress("attacks", None, 0.0)
+        job = done.server.bench.job
+        assert job is not None
+        assert job.as_dict()["stop_means"] == "skip"
+        done.form("/job/stop")
+        progress("attacks", None, 0.5)
+
+    monkeypatch.setattr(run_step, "attack", slow)
+    done.follow(done.form("/run", {"method": "mondrian", "seed": "7"}))
+    run = project_of(done).runs[2]
+    assert run.state == "done"
+    assert run.is_repeatable  # its search was not stopped
+    assert 2 not in project_of(done).attacks
+    assert 'id="report"' in done.get("/look/2").text
+
+
+def test_a_run_without_a_loss_so_far_has_no_best_to_take() -> None:
+    job = BackgroundJob("run", "/run", stage="partition")
+    assert job.stop_means == "stop"
+    job.listen("partition", 0.5, None)
+    assert job.stop_means == "stop_best"
+    job.listen("verify", None, None)
+    assert job.stop_means == ""
 
 
 def test_a_second_release_of_the_same_table_is_warned_of(done: Client) -> None:

@@ -17,9 +17,13 @@ from tclose.app.texts import said
 from tclose.errors import TcloseError, TcloseWarning, printable
 
 LOG = logging.getLogger(__name__)
-WHOLE = ("write", "restore", "report", "reread")  # kinds of work that come to their end or not at all
-AFTER_SEARCH = ("recode", "verify", "attacks", "queries")  # stages of a run whose classes are found
+AFTER_SEARCH = ("recode", "verify", "binding", "classes")  # stages of a run whose classes are found
+SKIPPED = ("attacks", "queries")  # stages of a run that it can do without
 Work = Callable[["BackgroundJob"], None]
+
+
+class WorkStoppedError(TcloseError):
+    """Somebody stopped work that is done as a whole or not at all."""
 
 
 @dataclass(eq=False)
@@ -38,6 +42,8 @@ class BackgroundJob:
         running, done or failed.
     problem
         Why it failed, in words without a cell.
+    is_skipping
+        Whether a run is to do without what it measures once its classes are verified.
     """
 
     kind: str
@@ -47,6 +53,7 @@ class BackgroundJob:
     done: float | None = None
     state: str = "running"
     problem: str = ""
+    is_skipping: bool = False
     control: Control = field(default_factory=Control, repr=False)
     began: float = field(default_factory=time.monotonic)
     _thread: threading.Thread | None = field(default=None, repr=False)
@@ -62,9 +69,24 @@ class BackgroundJob:
         self.stage, self.done = stage, done
         self.loss = loss if loss is not None else self.loss
 
+    def go_on(self, stage: str, loss: float | None, done: float | None) -> None:
+        """The same of work that is done as a whole or not at all: raises where somebody has stopped it."""
+        self.listen(stage, loss, done)
+        if self.control.stop:
+            raise WorkStoppedError(said("stopped_work"))
+
+    def measure(self, stage: str, loss: float | None, done: float | None) -> None:
+        """The same of what a run can do without: raises where somebody wants to skip it."""
+        self.listen(stage, loss, done)
+        if self.is_skipping:
+            raise WorkStoppedError(said("stopped_work"))
+
     def stop(self) -> None:
-        """Ask it to come back with the best it has."""
-        self.control.end()
+        """Ask it to come back with the best it has, or without what it measures at its end."""
+        if self.stop_means == "skip":
+            self.is_skipping = True
+        else:
+            self.control.end()
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait until it is over."""
@@ -89,9 +111,15 @@ class BackgroundJob:
         return self.state == "running"
 
     @property
-    def can_stop(self) -> bool:
-        """Whether stopping it still changes anything: a search that is over is only measured and verified."""
-        return self.kind not in WHOLE and not (self.kind == "run" and self.stage in AFTER_SEARCH)
+    def stop_means(self) -> str:
+        """What stopping it would do: stop, stop_best (what is found is taken), skip; empty if it changes nothing."""
+        if self.kind == "reread" or (self.kind == "run" and self.stage in AFTER_SEARCH):
+            return ""
+        if self.kind != "run":
+            return "stop"
+        if self.stage in SKIPPED:
+            return "skip"
+        return "stop" if self.loss is None else "stop_best"
 
     @property
     def seconds(self) -> float:
@@ -109,8 +137,9 @@ class BackgroundJob:
             "seconds": round(self.seconds, 1),
             "problem": self.problem,
             "notes": self.notes,
-            "is_stopping": self.is_running and self.control.stop,
-            "can_stop": self.can_stop,
+            "is_stopping": self.is_running and (self.is_skipping or (self.control.stop and self.stop_means != "skip")),
+            "stop_means": self.stop_means,
+            "was_stopped": self.control.stop,
             "step": self.step,
         }
 

@@ -80,10 +80,14 @@ def class_table(release: Release) -> ClassTable:
     firsts = np.unique(grouping.labels, return_index=True)[1].astype(np.int64)
     asked = {each.column: float(each.t or 1) for each in schema.sensitive}
     asked |= {joint.name: float(joint.t or 1) for joint in schema.joint}
-    distances = {name: measured.distances(name).floats for name in measured.t}
+    distances, groups = {}, {}
+    for each in schema.sensitive:
+        placed = measured.placed(each.column)
+        distances[each.column] = measured.distances_of(placed).floats
+        groups[each.column] = group_values(schema, measured, each, placed)
+    distances |= {joint.name: measured.distances(joint.name).floats for joint in schema.joint}
     used = [found / asked.get(name, 1.0) for name, found in distances.items()]
     farthest = np.max(used, axis=0) if used else np.zeros(len(grouping.sizes))
-    groups = {each.column: group_values(schema, measured, each) for each in schema.sensitive}
     columns, words = tuple(schema.released_quasi), summary(schema, measured, release.record.persons)
     assert release.table is not None  # which is put in its random order once, and not while a page waits
     n_left_out = int((release.classes < 0).sum())

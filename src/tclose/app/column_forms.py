@@ -76,6 +76,14 @@ KNOWN = {
 CHOOSING = {"quasi": "kind", "sensitive": "distance"}  # the key that says which of the others there are
 
 
+def shown_fields(role: str, keys: Mapping[str, Any], form: str) -> list[FormField]:
+    """The fields that a page shows: a column of numbers has no format of dates, unless one is settled already."""
+    found = fields_of(role, keys)
+    if role != "sensitive" or form not in ("whole", "fractions"):
+        return found
+    return [each for each in found if each.key != "format" or "format" in keys]
+
+
 def fields_of(role: str, keys: Mapping[str, Any]) -> list[FormField]:
     """The fields of a column in a role, as far as its kind or distance has them."""
     if role not in FIELDS:

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tclose.app.column_forms import CHOOSING, check_column, fields_of, read_keys
+from tclose.app.column_forms import CHOOSING, check_column, read_keys, shown_fields
 from tclose.app.column_profile import commonest, profiles, singling_out
 from tclose.app.project_settings import OPEN, ROLES, ColumnSettings
 from tclose.app.site import NotFoundError, Site, Visit, go
@@ -55,8 +55,8 @@ def show_columns(visit: Visit) -> Response:
     first_open = next((place for place, each in enumerate(settings.columns.values()) if each.role == OPEN), None)
     return visit.page(
         "columns.html", "columns", columns=profiles(project.table.proposal), settings=settings, roles=ROLES,
-        alone=alone, counts=counts, first_open=first_open, policies=POLICIES, unit_rows=UNIT_ROWS,
-        unit_picks=UNIT_PICKS, schemas=visit.bench.allowed.schemas(),
+        alone=alone, counts=counts, first_open=first_open, questions=project.questions, policies=POLICIES,
+        unit_rows=UNIT_ROWS, unit_picks=UNIT_PICKS, schemas=visit.bench.allowed.schemas(),
         has_schema=not settings.trouble(project.folder.folder), doubtful=project.table.proposal.spellings.doubtful,
     )  # fmt: skip
 
@@ -70,8 +70,8 @@ def show_column(visit: Visit) -> Response:
     keys = {"quasi": column.quasi, "sensitive": column.sensitive}.get(column.role, {})
     return visit.page(
         "column.html", "columns", profile=profiles(project.table.proposal)[number], column=column, keys=keys,
-        fields=fields_of(column.role, keys), roles=ROLES, common=commonest(guess.evidence), number=number,
-        n_columns=len(project.settings.columns), formats=_unsettled_formats(guess, column),
+        fields=shown_fields(column.role, keys, guess.evidence.form), roles=ROLES, common=commonest(guess.evidence),
+        number=number, n_columns=len(project.settings.columns), formats=_unsettled_formats(guess, column),
     )  # fmt: skip
 
 
@@ -180,6 +180,9 @@ def set_table_keys(visit: Visit) -> Response:
         if policy not in (None, *POLICIES):
             raise SchemaError(said("no_choice"))
         spelled = [part.strip() for part in form.text("missing_values").split(";") if part.strip()]
+        if form.has("doubtful"):
+            spelled += [each for each in project.table.proposal.spellings.doubtful if each not in spelled]
+            policy = policy or "category"
         settings = project.settings.with_keys(
             missing=policy, missing_values=spelled or None, **_unit_keys(visit, project)
         )

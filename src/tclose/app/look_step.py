@@ -20,11 +20,12 @@ from tclose.app.workbench import OpenProject
 from tclose.evaluation.attacks.attack import attack
 from tclose.evaluation.choosing.what_binds import what_binds
 from tclose.evaluation.report.report_values import shares_of
-from tclose.evaluation.utility.utility import beside
 from tclose.pages.card import promise_rows
 from tclose.pages.charts import Axis, Beside, bars_beside, beside_height, nice_ticks
 from tclose.pages.svg import Drawing
 from tclose.release.release import Release
+from tclose.release.writing import in_form
+from tclose.schema.schema import Schema
 
 ROWS_A_PAGE, CLASSES_A_PAGE = 20, 25
 
@@ -87,8 +88,7 @@ def make_again(visit: Visit) -> Response:
     project, number = visit.bench.the_project(), visit.number("run")
 
     def work(job: BackgroundJob) -> None:
-        job.listen("verify", None, None)
-        class_table(release_of(visit.bench, project, number))
+        class_table(release_of(visit.bench, project, number, job.go_on))
 
     visit.bench.begin("restore", f"/look/{number}", work)
     return go("/job")
@@ -117,9 +117,10 @@ def begin_report(visit: Visit) -> Response:
     number = visit.number("run")
 
     def work(job: BackgroundJob) -> None:
-        job.listen("attacks", None, None)
-        source = project.table.source
-        parts = findings(release, attack(source, release), beside(source, release))
+        found = project.attacks.get(number) or attack(project.table.source, release, progress=job.go_on)
+        project.attacks[number] = found
+        job.go_on("queries", None, None)
+        _, parts = findings(project, release, found)
         with visit.bench.lock:
             project.reports[number] = parts
 
@@ -141,9 +142,12 @@ def begin_gains(visit: Visit) -> Response:
     return go("/job")
 
 
-def _page_of(frame: pl.DataFrame, first: int, n: int) -> list[list[str]]:
-    """Some rows as texts."""
-    shown = frame.slice(first, n)
+def _page_of(frame: pl.DataFrame, schema: Schema, first: int, n: int) -> list[list[str]]:
+    """Some rows as a text file has them."""
+    shown = in_form(frame.slice(first, n), schema)
+    if schema.decimal == ",":
+        numbers = pl.col([name for name, kind in shown.schema.items() if kind.is_float() or kind.is_decimal()])
+        shown = shown.with_columns(numbers.cast(pl.String).str.replace(".", ",", literal=True))
     return [["" if value is None else str(value) for value in row] for row in shown.iter_rows()]
 
 
@@ -153,7 +157,7 @@ def show_released(visit: Visit) -> Response:
     frame: pl.DataFrame = release.table
     last = max(math.ceil(len(frame) / ROWS_A_PAGE), 1)
     page = min(max(visit.number("page"), 1), last)
-    rows = _page_of(frame, (page - 1) * ROWS_A_PAGE, ROWS_A_PAGE)
+    rows = _page_of(frame, release.schema, (page - 1) * ROWS_A_PAGE, ROWS_A_PAGE)
     return visit.page(
         "released.html",
         "look",
@@ -179,7 +183,7 @@ def show_both(visit: Visit) -> Response:
     columns = [["" if each is None else str(each) for each in source.column(name).gather(places)] for name in names]
     before = list(zip(*columns, strict=True))
     owners = {made: place for place, quasi in enumerate(release.schema.quasi) for made in quasi.released}
-    rows = _page_of(frame, first, ROWS_A_PAGE)
+    rows = _page_of(frame, release.schema, first, ROWS_A_PAGE)
     return visit.page(
         "released.html", "look", run=visit.number("run"), names=frame.columns, rows=rows, page=page, last=last,
         before=before, owners=owners,

@@ -18,7 +18,7 @@ from tclose.app.gate import Refused
 from tclose.app.open_table import TableRequest, check_name
 from tclose.app.page_words import in_page_words
 from tclose.app.posted_forms import PostedForm
-from tclose.app.site import Site, Visit, ask_about_work, go
+from tclose.app.site import Site, Visit, ask_about_work, go, size_text
 from tclose.app.texts import said
 from tclose.app.uploads import receive_file
 from tclose.app.workbench import BusyWorkError, Workbench
@@ -59,8 +59,8 @@ def show_open(visit: Visit) -> Response:
     job = bench.job
     has_failed = job is not None and job.kind == "open" and job.state == "failed"
     return visit.page(
-        "open.html", "open", files=bench.allowed.tables(), entries=bench.shelf.entries(), samples=SAMPLES,
-        limit=size_text(bench.most_upload), most=bench.most_upload,
+        "open.html", "open", folder=bench.allowed.folder, files=bench.allowed.tables(),
+        entries=bench.shelf.entries(), samples=SAMPLES, limit=size_text(bench.most_upload), most=bench.most_upload,
         asked=request if has_failed and request is not None and not request.is_file else None,
         otherwise=request if has_failed and request is not None and request.is_file else None, formats=list(BY_NAME),
     )  # fmt: skip
@@ -180,7 +180,7 @@ def show_job(visit: Visit) -> Response:
     job = visit.bench.job
     if job is None:
         return go("/")
-    if job.state == "done":
+    if job.state == "done" or (job.state == "failed" and job.control.stop and job.kind != "open"):
         return go(job.back)
     if job.state == "failed" and job.kind == "open":
         return show_open(replace(visit, problem=job.problem))
@@ -225,17 +225,6 @@ async def upload(site: Site, request: Request) -> Response:
         words = in_page_words(str(error)) if isinstance(error, TcloseError) else said("no_name")
         return PlainTextResponse(words, 422)
     return JSONResponse({"go": "/job"})
-
-
-def size_text(size: int) -> str:
-    """Bytes for people.
-
-    Examples
-    --------
-    >>> size_text(4 * 10**9), size_text(1_500_000)
-    ('4 GB', '1.5 MB')
-    """
-    return f"{size / 10**9:.3g} GB" if size >= 10**9 else f"{size / 10**6:.3g} MB"
 
 
 def _suffixes(name: str) -> str:

@@ -93,15 +93,15 @@ def show_promise(visit: Visit) -> Response:
         for number, (name, column) in enumerate(settings.columns.items())
         if column.role == "sensitive"
     ]
-    trouble = settings.trouble(project.folder.folder)
-    curves = [found for of, found in project.suggestions if of.columns == settings.columns or _same_but_t(of, settings)]
-    shown = curves[-1] if curves else None
+    trouble = project.trouble
+    curves = [each for each in project.suggestions if _same_but_t(each[0], settings)]
+    shown, is_sample = curves[-1][1:] if curves else (None, False)
     return visit.page(
         "promise.html", "promise", k=settings.keys.get("k", 5), attributes=attributes, trouble=trouble,
         persons=settings.keys.get("unit_rows", "") if settings.having("unit") else "", objective=objective_of(project),
         joints=[(name, each["columns"], each["t"]) for name, each in settings.keys.get("joint", {}).items()],
         curve=None if shown is None else curve_of(shown), rows=project.table.source.n_rows,
-        is_sample=shown is not None and shown.rows < project.table.source.n_rows, sample=SAMPLE,
+        is_sample=is_sample, sample=SAMPLE,
     )  # fmt: skip
 
 
@@ -268,14 +268,14 @@ def begin_curve(visit: Visit) -> Response:
     with visit.bench.lock:
         project = visit.bench.check_revision(visit.form.number("revision"))
         settings = project.settings
-        schema = settings.schema(project.folder.folder)
+        schema = project.schema()
         source, sample = project.table.source, project.table.sample(SAMPLE)
 
         def work(job: BackgroundJob) -> None:
-            for rows in [sample] if sample is source else [sample, source]:
+            for rows in [source] if sample is source else [sample, source]:
                 found = suggest(rows, schema, queries=0, progress=job.listen, control=job.control)
                 with visit.bench.lock:
-                    project.suggestions = [*project.suggestions, (settings, found)][-4:]
+                    project.suggestions = [*project.suggestions, (settings, found, rows is not source)][-4:]
                 if job.control.stop:
                     return
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from starlette.routing import Route
 from tclose.algorithms import DEFAULT, REGISTRY, find, methods
 from tclose.algorithms.capable import check_capable
 from tclose.algorithms.tight.tight import EFFORTS
-from tclose.app.background_job import BackgroundJob, problem_of
+from tclose.app.background_job import BackgroundJob, WorkStoppedError, problem_of
 from tclose.app.class_table import class_table
 from tclose.app.column_profile import bare
 from tclose.app.kept_runs import CLASSES, SCHEMA, KeptRun, best_marks, promises_differ, reached
@@ -27,11 +28,10 @@ from tclose.evaluation.choosing.compare import compare
 from tclose.evaluation.choosing.compare_page import comparison_page
 from tclose.evaluation.choosing.trials import Gains
 from tclose.evaluation.report.report_page import add_findings
-from tclose.evaluation.utility.queries import query_error
-from tclose.evaluation.utility.reading_back import ReadBack
+from tclose.evaluation.utility.queries import QueryError, query_error
 from tclose.evaluation.utility.utility import beside
 from tclose.pages.page import Page
-from tclose.pipeline import anonymize
+from tclose.pipeline import Listener, anonymize
 from tclose.release.atomic import PRIVATE, write_whole
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
@@ -65,8 +65,8 @@ class MethodChoice:
 def show_run(visit: Visit) -> Response:
     """Methods to choose from, and the runs so far."""
     project = visit.bench.the_project()
-    trouble = project.settings.trouble(project.folder.folder)
-    schema = None if trouble else project.settings.schema(project.folder.folder)
+    trouble = project.trouble
+    schema = None if trouble else project.schema()
     comparison = [] if project.comparison is None else comparison_page(project.comparison).parts
     runs = sorted(project.runs.values(), key=lambda run: -run.number)
     return visit.page(
@@ -99,7 +99,7 @@ def begin_run(visit: Visit) -> Response:
         if method not in REGISTRY:
             raise SchemaError(said("no_method"))
         options = {"effort": form.text("effort") or "balanced"} if method == DEFAULT else {}
-        schema = project.settings.schema(project.folder.folder)
+        schema = project.schema()
         check_capable(find(method, options), schema)
         seed = form.number("seed") if form.text("seed") else secrets.randbits(31)
         if seed is None:
@@ -168,14 +168,14 @@ def finish_run(bench: Workbench, project: OpenProject, run: KeptRun, release: Re
     run.write(folder)  # a crash from here on loses no class
     error, gains, parts = None, Gains(math.nan, math.nan, 1 / max(release.measured.k, 1)), None
     if release.measured.rows <= MOST_ATTACKED:
-        job.listen("attacks", None, None)
-        found, both = attack(project.table.source, release), beside(project.table.source, release)
-        assert found.after is not None
-        gains = _gains(found.after)
-        job.listen("queries", None, None)
-        asked = query_error(both, QUERIES)
-        error = asked.median if asked.answered else None
-        parts = findings(release, found, both)
+        with suppress(WorkStoppedError):
+            found = attack(project.table.source, release, progress=job.measure)
+            assert found.after is not None
+            project.attacks[run.number], gains = found, _gains(found.after)
+            job.measure("queries", None, None)
+            asked, parts = findings(project, release, found)
+            error = asked.median if asked.answered else None
+    job.listen("classes", None, None)
     class_table(release)  # so that the first page that browses them need not wait
     run.found, run.state = reached(release, error, gains), "done"
     run.notes = job.notes
@@ -186,11 +186,12 @@ def finish_run(bench: Workbench, project: OpenProject, run: KeptRun, release: Re
         run.write(folder)
 
 
-def findings(release: Release, found: Attacks, both: ReadBack) -> list[str]:
-    """What attackers and analysts find, as HTML."""
-    page = Page("")
-    add_findings(page, release, found, both, QUERIES)
-    return [bare(part) for part in page.parts]
+def findings(project: OpenProject, release: Release, found: Attacks) -> tuple[QueryError, list[str]]:
+    """The error of queries, and what attackers and analysts find as HTML."""
+    page, both = Page(""), beside(project.table.source, release)
+    asked = query_error(both, QUERIES)
+    add_findings(page, release, found, both, asked)
+    return asked, [bare(part) for part in page.parts]
 
 
 def _gains(after: Any) -> Gains:
@@ -200,8 +201,11 @@ def _gains(after: Any) -> Gains:
     return Gains(max(rises, default=0.0), max(guesses, default=0.0), after.reidentification.prosecutor.largest)
 
 
-def release_of(bench: Workbench, project: OpenProject, number: int) -> Release:
-    """The release of a run; after a restart it is made again from its classes, and verified again."""
+def release_of(bench: Workbench, project: OpenProject, number: int, tell: Listener | None = None) -> Release:
+    """The release of a run; after a restart it is made again from its classes, and verified again.
+
+    `tell` is called with every stage of that; what it raises ends it.
+    """
     run = project.runs.get(number)
     if run is None:
         raise NotFoundError
@@ -214,7 +218,7 @@ def release_of(bench: Workbench, project: OpenProject, number: int) -> Release:
         method = find(run.method, run.options)
         release = anonymize(
             project.table.source, schema, method=method, seed=run.seed, time=0, start=start,
-            allow_single_class=run.allow_single_class,
+            allow_single_class=run.allow_single_class, progress=tell,
         )  # fmt: skip
         with bench.lock:
             project.releases = dict([*project.releases.items(), (number, release)][-4:])
@@ -261,7 +265,7 @@ def remove_run(visit: Visit) -> Response:
         if (asked := visit.ask_first(words, texts.app.yes_remove, "/run")) is not None:
             return asked
         run.remove(project.folder.run_folder(run.number))
-        for held in (project.runs, project.releases, project.reports):
+        for held in (project.runs, project.releases, project.attacks, project.reports):
             held.pop(run.number, None)
     return go("/run")
 
@@ -270,7 +274,7 @@ def begin_comparison(visit: Visit) -> Response:
     """Compare methods as the settings are, on all rows or some of them."""
     with visit.bench.lock:
         project = visit.bench.check_revision(visit.form.number("revision"))
-        schema = project.settings.schema(project.folder.folder)
+        schema = project.schema()
         names = [name for name in visit.form.every("methods") if name in REGISTRY]
         if len(names) < 2:
             raise SchemaError(said("two_methods"))

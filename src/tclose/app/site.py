@@ -103,6 +103,7 @@ class Site:
         )  # fmt: skip
         self.templates.filters |= {
             "count": lambda number: f"{number:,}",
+            "bytes": size_text,
             "percent": share_text,
             "printable": lambda text: printable(str(text)),
             "value": shown_value,
@@ -200,6 +201,20 @@ def ask_about_work(visit: Visit, yes: str) -> Response | None:
 def go(where: str) -> Response:
     """On to another page."""
     return RedirectResponse(where, 303)
+
+
+def size_text(size: int) -> str:
+    """Bytes for people.
+
+    Examples
+    --------
+    >>> size_text(4 * 10**9), size_text(1_500_000), size_text(5_389), size_text(12)
+    ('4 GB', '1.5 MB', '5.39 kB', '12 bytes')
+    """
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size} bytes"
 
 
 def share_text(share: float | None, digits: int = 1) -> str:

@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 import shlex
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from tclose.app.background_job import BackgroundJob
+from tclose.app.file_writing import OUT, PRIVATE_FILES, FileRequest, write_run
 from tclose.app.kept_runs import CLASSES, SCHEMA, KeptRun
-from tclose.app.project_shelf import ProjectShelf
-from tclose.app.run_step import release_of
+from tclose.app.run_step import MOST_ATTACKED
 from tclose.app.site import NotFoundError, Site, Visit, go
-from tclose.app.texts import load_texts, said
+from tclose.app.texts import said
 from tclose.app.workbench import OpenProject
 from tclose.errors import SchemaError
-from tclose.evaluation.report.public_report import public_report_html
-from tclose.evaluation.report.report_page import report_html
-from tclose.pages.pdf import to_pdf
-from tclose.release.atomic import PRIVATE, write_whole
-from tclose.release.earlier import holds_record, read_earlier, warn_of_same_table
-from tclose.release.release import Release
 from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
 from tclose.table.formats.database_urls import POSTGRESQL, database_of
 from tclose.table.table_location import TableLocation
 
 FORMATS = ("csv", "csv.gz", "tsv", "parquet", "arrow", "jsonl")
-OUT = "out"
-RECORD, MOST_RECORDS = "record.json", 200
-WORKLOAD = "workload.csv"
-PRIVATE_FILES = (RECORD, "private-report.html", CLASSES, WORKLOAD)
 
 
 def routes(site: Site) -> list[Route]:
@@ -91,7 +75,9 @@ def show_take(visit: Visit) -> Response:
         "take.html", "take", run=run, files=files_of(folder / OUT), formats=FORMATS, others=others,
         folder=str(folder / OUT), is_unchecked=_is_unchecked(folder / SCHEMA),
         command=command_for(project, run), script=script_for(project, run), is_temporary=project.is_temporary,
-        has_pdf=find_spec("weasyprint") is not None, has_password=database_of(project.request.kept_place) == POSTGRESQL,
+        has_pdf=find_spec("weasyprint") is not None, is_attacked=run.number in project.attacks,
+        wants_private=run.number in project.attacks or project.table.source.n_rows <= MOST_ATTACKED,
+        has_password=database_of(project.request.kept_place) == POSTGRESQL,
     )  # fmt: skip
 
 
@@ -126,68 +112,16 @@ def files_of(folder: Path) -> list[TakenFile]:
 def write_files(visit: Visit) -> Response:
     """Write and verify everything, in the background."""
     project, run = _run(visit)
-    form, folder = visit.form, project.folder.run_folder(run.number) / OUT
-    kind = form.text("format")
+    form, kind = visit.form, visit.form.text("format")
     if kind not in FORMATS:
         raise SchemaError(said("no_format"))
-    wants_pdf, escapes = form.has("pdf"), form.has("escape") and kind in ("csv", "csv.gz", "tsv")
-
-    def work(job: BackgroundJob) -> None:
-        job.listen("verify", None, None)
-        release = release_of(visit.bench, project, run.number)
-        warn_of_same_table(release.record, earlier_records(visit.bench.shelf, folder))
-        with whole_folder(folder) as made:
-            job.listen("write", None, None)
-            output = made / f"release.{kind}"
-            release.write(output, record=made / RECORD, escape_formulas=escapes)
-            write_whole(made / SCHEMA, _with_own_workload(release.schema, made).to_toml(made).encode())
-            job.listen("report", None, None)
-            _write_reports(project, release, output, wants_pdf)
-
-    visit.bench.begin("write", f"/take/{run.number}", work)
+    asked = FileRequest(
+        kind, form.has("escape") and kind in ("csv", "csv.gz", "tsv"), form.has("pdf"), form.has("private")
+    )
+    visit.bench.begin(
+        "write", f"/take/{run.number}", lambda job: write_run(visit.bench, project, run.number, asked, job)
+    )
     return go("/job")
-
-
-def _with_own_workload(schema: Schema, made: Path) -> Schema:
-    """The schema with a copy of its queries beside it: what is taken away names no file of the project."""
-    if schema.workload is None:
-        return schema
-    write_whole(made / WORKLOAD, Path(schema.workload).read_bytes(), PRIVATE)
-    return replace(schema, workload=str(made / WORKLOAD))
-
-
-def earlier_records(shelf: ProjectShelf, own: Path) -> list[tuple[str, dict[str, Any]]]:
-    """The records that other runs of all projects wrote: whoever has two releases of a table can intersect them."""
-    found = []
-    for path in sorted(shelf.folder.glob(f"*/runs/*/{OUT}/{RECORD}"))[-MOST_RECORDS:]:
-        if path.parent != own and holds_record(path):
-            day = datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
-            label = load_texts().take.earlier.format(number=path.parent.parent.name, day=day)
-            found += [(label, fields) for _, fields in read_earlier(path)]
-    return found
-
-
-@contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
-    """A new folder that takes the place of this one once all is written; if anything fails, that stays as it was."""
-    made = folder.with_name(f"{folder.name}.new")
-    shutil.rmtree(made, ignore_errors=True)
-    made.mkdir(mode=0o700)
-    try:
-        yield made
-        shutil.rmtree(folder, ignore_errors=True)
-        made.rename(folder)
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-
-
-def _write_reports(project: OpenProject, release: Release, output: Path, wants_pdf: bool) -> None:
-    page = public_report_html(output, release.schema)
-    write_whole(output.parent / "report.html", page.encode())
-    if wants_pdf:
-        write_whole(output.parent / "report.pdf", to_pdf(page))
-    private = report_html(project.table.source, release)
-    write_whole(output.parent / "private-report.html", private.encode(), PRIVATE)
 
 
 def download(visit: Visit) -> Response:

@@ -14,10 +14,11 @@ from tclose.app.class_table import class_table
 from tclose.app.column_profile import forget_profiles
 from tclose.app.kept_runs import KeptRun
 from tclose.app.open_table import AllowedFolder, OpenTable, TableRequest, check_going_on
-from tclose.app.project_settings import ProjectSettings
+from tclose.app.project_settings import OPEN, ProjectSettings
 from tclose.app.project_shelf import INCOMING, ProjectFolder, ProjectShelf
 from tclose.app.texts import said
 from tclose.errors import SchemaError, TableError
+from tclose.evaluation.attacks.attack import Attacks
 from tclose.evaluation.choosing.compare import Comparison
 from tclose.evaluation.choosing.suggest import Suggestion
 from tclose.release.file_lock import TargetLocks
@@ -51,10 +52,12 @@ class OpenProject:
         By number.
     releases
         Of runs that were made, or made again, since the app began.
+    attacks
+        By run, what attackers find, where that is known.
     reports
         By run, the parts of the private report as HTML.
     suggestions
-        The curve on a sample and on all rows, and the settings that they are of.
+        The curve on a sample and on all rows, with the settings that it is of and whether it is of a sample.
     comparison
         The last one.
     is_copy
@@ -69,8 +72,9 @@ class OpenProject:
     history: ChangeHistory
     runs: dict[int, KeptRun] = field(default_factory=dict)
     releases: dict[int, Release] = field(default_factory=dict)
+    attacks: dict[int, Attacks] = field(default_factory=dict)
     reports: dict[int, list[str]] = field(default_factory=dict)
-    suggestions: list[tuple[ProjectSettings, Suggestion]] = field(default_factory=list)
+    suggestions: list[tuple[ProjectSettings, Suggestion, bool]] = field(default_factory=list)
     comparison: Comparison | None = None
     is_copy: bool = False
     locks: TargetLocks = field(default_factory=lambda: TargetLocks([]))
@@ -89,6 +93,46 @@ class OpenProject:
     def spelled(self) -> tuple[str, ...]:
         """The spellings that are settled as missing."""
         return tuple(self.settings.keys.get("missing_values", ()))
+
+    @property
+    def questions(self) -> list[tuple[str, str]]:
+        """What the values of the table ask, and nobody has answered: the field that answers it, and a sentence."""
+        asked = []
+        guesses, keys = self.table.proposal.guesses, self.settings.keys
+        for name in self.settings.having("unit"):
+            evidence = guesses[name].evidence
+            if "unit_rows" not in keys and evidence.n_distinct < evidence.n_filled:
+                told = {"name": name, "persons": f"{evidence.n_distinct:,}", "rows": f"{evidence.n_filled:,}"}
+                asked.append(("unit_rows", said("ask_persons", **told)))
+        used = [*self.settings.having("quasi"), *self.settings.having("sensitive")]
+        gaps = [name for name in used if guesses[name].evidence.n_missing]
+        if gaps and keys.get("missing") in (None, "error"):
+            listed = ", ".join(f"'{name}'" for name in gaps[:5]) + (", ..." if len(gaps) > 5 else "")
+            asked.append(("missing", said("ask_missing", names=listed)))
+        return asked
+
+    @property
+    def n_open(self) -> int:
+        """How much is still to be settled under “Columns”."""
+        return len(self.settings.having(OPEN)) + len(self.questions)
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing can be run yet; empty if it can."""
+        return self.settings.trouble(self.folder.folder) or " ".join(sentence for _, sentence in self.questions)
+
+    def schema(self) -> Schema:
+        """The schema of what is settled.
+
+        Raises
+        ------
+        SchemaError
+            Something is open, or cannot be promised.
+        """
+        found = self.settings.schema(self.folder.folder)
+        if self.trouble:
+            raise SchemaError(self.trouble)
+        return found
 
     def save(self) -> None:
         """Write what is settled."""
@@ -273,4 +317,4 @@ def forget_tables() -> None:
 
 def as_page(job: BackgroundJob | None) -> dict[str, Any]:
     """What the page that waits is told."""
-    return {"state": "none", "kind": "", "step": "", "notes": [], "can_stop": False} if job is None else job.as_dict()
+    return {"state": "none", "kind": "", "step": "", "notes": [], "stop_means": ""} if job is None else job.as_dict()

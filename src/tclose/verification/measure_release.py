@@ -24,6 +24,7 @@ from tclose.verification.farthest_class import Farthest, all_distances
 from tclose.verification.ground_definitions import CostTable, Ground, LineGround, MeanOfGrounds, StarGround, TreeGround
 from tclose.verification.released_classes import ClassCounts, Grouping, GroupSizes, count_values, group_rows
 from tclose.verification.sensitive_domains import Placed, place_values
+from tclose.verification.share_changes import ShareChange, share_changes
 from tclose.verification.transport_work import TransportWork
 
 MOST_COMBINATIONS = 500
@@ -71,11 +72,16 @@ class Measured:
 
     def distances(self, name: str) -> ClassDistances:
         """How far each class is from the table, in a sensitive attribute or a joint; the table is read anew."""
-        return _distances(self.grouping, self.placed(name))
+        return self.distances_of(self.placed(name))
 
-    def codes(self, name: str) -> NDArray[np.int32]:
-        """The place of each row's value in the domain of a sensitive attribute; the table is read anew."""
-        return self.placed(name).codes
+    def distances_of(self, placed: Placed) -> ClassDistances:
+        """The same of an attribute that was read already."""
+        return _distances(self.grouping, placed)
+
+    @cached_property
+    def share_changes(self) -> dict[str, tuple[ShareChange, ShareChange]]:
+        """Of each sensitive attribute the largest rise and fall of the share of a value; found when first asked for."""
+        return {each.column: share_changes(*self.counts(each.column)) for each in self._schema.sensitive}
 
     def column(self, name: str) -> pl.Series:
         """A column as it stands."""

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import tclose
+from tclose.evaluation.report import report_page
 from tclose.evaluation.report.public_report import public_report_html
 from tclose.evaluation.report.report_page import degrees, report_html
 from tclose.evaluation.report.report_values import by_tenths, distributions
@@ -128,6 +129,34 @@ def test_tenths_are_in_order_and_of_a_tenth(seed: int) -> None:
     assert len(names) == groups.max() + 1
     if seed % 2:
         assert np.bincount(groups).tolist() == [100] * 10
+
+
+def test_bins_and_missing_values_are_groups_of_their_own() -> None:
+    """Five bins are no tenths, and whoever has no value is not among the highest."""
+    pay = pl.Series("pay", [None if n % 10 == 0 else n for n in range(200)])
+    frame = pl.DataFrame({"age": [n % 7 for n in range(200)], "pay": pay})
+    keys = {"k": 2, "missing": "category", "quasi": {"age": {"kind": "numeric"}}}
+    binned = Schema.from_dict({**keys, "sensitive": {"pay": {"distance": "ordered", "bins": 5, "t": 0.9}}})
+    (found,) = distributions(binned, quietly(frame, binned, seed=1, allow_single_class=True).measured)
+    assert found.names == ("lowest group", "2nd group", "3rd group", "4th group", "highest group", "missing")
+    assert found.whole == pytest.approx((0.18,) * 5 + (0.1,))
+    assert found.note == "The values of 'pay' in 5 groups, from the lowest to the highest."
+    plain = Schema.from_dict({**keys, "sensitive": {"pay": {"distance": "ordered", "t": 0.9}}})
+    (found,) = distributions(plain, quietly(frame, plain, seed=1, allow_single_class=True).measured)
+    assert found.names[0] == "lowest tenth"
+    assert found.names[-2:] == ("highest tenth", "missing")
+    assert found.whole[-1] == pytest.approx(0.1)
+
+
+def test_attacks_that_are_known_are_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, schema = small_table()
+    release = quietly(frame, schema, seed=1)
+    told: list[float | None] = []
+    found = tclose.attack(frame, release, progress=lambda stage, loss, done: told.append(done))
+    assert told == [place / len(schema.sensitive) for place in range(len(schema.sensitive))]
+    whole = report_html(frame, release, queries=20)
+    monkeypatch.setattr(report_page, "attack", None)
+    assert report_html(frame, release, queries=20, attacks=found) == whole
 
 
 def test_how_far_columns_are_generalized() -> None:

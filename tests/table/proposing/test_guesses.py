@@ -85,6 +85,14 @@ def test_roles(name: str, values: Any, role: str) -> None:
     assert found.reason
 
 
+def test_a_column_of_few_names_says_why_it_is_open() -> None:
+    """The laws name it, so nothing would be wrong to say."""
+    found = guess_of("Name", ["Smith", "Jones", "Brown"] * 100)
+    assert found.role == "open"
+    assert found.reason == "its name says that it is a name, but it has few values (3 distinct)"
+    assert found.laws == ("HIPAA: names",)
+
+
 ORDERS: list[tuple[str, Any, bool]] = [
     *((name, CODES, False) for name in ("cp", "restecg", "admission_type_id", "RAC1P", "grade_code", "target")),
     *((name, [0, 1] * 100, False) for name in ("exang", "x")),

@@ -24,7 +24,11 @@ async function ask() {
     const told = names[job.stage] || job.stage;
     if (stage.textContent !== told) stage.textContent = told; // readers say it only when it changes
     place.querySelector("[data-seconds]").textContent = job.seconds;
-    place.querySelector("[data-stop]").hidden = !job.can_stop;
+    const stop = place.querySelector("#stop");
+    const words = JSON.parse(stop.dataset.stopWords)[job.stop_means];
+    place.querySelector("[data-stop]").hidden = !words;
+    if (words && !job.is_stopping && stop.textContent !== words) stop.textContent = words;
+    if (!job.is_stopping) stop.disabled = false;
     const bar = place.querySelector("[data-done]");
     if (job.done === null) bar.removeAttribute("value");
     else bar.value = job.done;

@@ -23,7 +23,7 @@ from tclose.evaluation.attacks.record_linkage import Linkage, linkage
 from tclose.evaluation.attacks.reidentification import Reidentification, reidentification
 from tclose.evaluation.attacks.similarity import Similarity, similarity
 from tclose.evaluation.attacks.skewness import Skewness, skewness
-from tclose.pipeline import anonymize
+from tclose.pipeline import Listener, anonymize
 from tclose.release.release import Release
 from tclose.schema.schema import Schema, SchemaLike
 from tclose.table.arguments import check_order, check_run
@@ -139,6 +139,7 @@ def attack(
     candidates: int = 0,
     seeds: int = 0,
     one_class: bool = False,
+    progress: Listener | None = None,
 ) -> Attacks:
     """Attack a table as it stands, and a release of it.
 
@@ -161,6 +162,9 @@ def attack(
     candidates, seeds, one_class
         See `tclose.evaluation.attacks.minimality`; only tried for candidates above 0, and only small tables
         are worth it.
+    progress
+        Called with the stage "attacks" and the share that is done, before each sensitive attribute of a release; what
+        it raises ends the attack.
 
     Examples
     --------
@@ -221,7 +225,7 @@ def attack(
         raise TableError("The release has other rows than the table. Give the table it was made of.")
     labels = made.classes[rows]
     alike = None if everyone is None else crowd_inside(everyone.table, len(table), labels)
-    after = _expose(shown, labels, limits, alike, definetti)
+    after = _expose(shown, labels, limits, alike, _told(definetti, progress, len(shown.domains)))
     allowed = allowed_rises(schema, table, requirement, labels)
     if not candidates:
         return Attacks(before, after, allowed=allowed, left_out=left_out)
@@ -230,6 +234,18 @@ def attack(
         seed=made.record.seed, candidates=candidates, seeds=seeds, one_class=one_class,
     )  # fmt: skip
     return Attacks(before, after, again, allowed)
+
+
+def _told(learner: Learner, progress: Listener | None, n: int) -> Learner:
+    """A learner that tells before each of n attributes how many are done."""
+    if progress is None:
+        return learner
+
+    def learn(table: EncodedTable, labels: Integers, place: int) -> Guesses:
+        progress("attacks", None, place / n)
+        return learner(table, labels, place)
+
+    return learn
 
 
 def _left_out(release: Release | None, source: Source, schema: Schema) -> dict[str, LeftOutBelief] | None:

@@ -32,7 +32,7 @@ from tclose.evaluation.report.report_words import (
     title_of,
 )
 from tclose.evaluation.utility.loss import loss_by_column
-from tclose.evaluation.utility.queries import query_error
+from tclose.evaluation.utility.queries import QueryError, query_error
 from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.evaluation.utility.utility import beside
 from tclose.pages.page import Page
@@ -57,6 +57,7 @@ def report_html(
     queries: int = QUERIES,
     certificate: Certificate | None = None,
     day: date | None = None,
+    attacks: Attacks | None = None,
 ) -> str:
     """The private report of a release as one page of HTML that opens offline and prints well.
 
@@ -74,6 +75,8 @@ def report_html(
         What `release.write` gave, so that the report names the file and its digest.
     day
         The day that the report bears; today if None.
+    attacks
+        What `attack(df, release)` gave, if that is known already: it takes most of the time.
 
     Examples
     --------
@@ -86,18 +89,23 @@ def report_html(
     check_order(df, release, "report_html", "release")
     if not isinstance(release, Release):
         raise TableError(f"report_html takes the table and its release: (df, release), not a {type(release).__name__}.")
-    return report_page(df, release, queries, certificate, day).html()
+    return report_page(df, release, queries, certificate, day, attacks).html()
 
 
 def report_page(
-    df: Any, release: Release, queries: int = QUERIES, certificate: Certificate | None = None, day: date | None = None
+    df: Any,
+    release: Release,
+    queries: int = QUERIES,
+    certificate: Certificate | None = None,
+    day: date | None = None,
+    attacks: Attacks | None = None,
 ) -> Page:
     """The same as a page. Of a release that continues a history, it is about the rows that were generalized."""
     df, release = release.as_made() or (df, release)
     schema, measured = release.schema, release.measured
     fields = (certificate or release.certificate).fields
     source = read(df, schema.delimiter, schema.encoding, header=schema.header)
-    found = attack(source, release)
+    found = attacks or attack(source, release)
     both = beside(source, release)
     assert found.after is not None
     page = Page(title_of(schema, "Private report of a release"))
@@ -113,18 +121,18 @@ def report_page(
     if release.binding is not None:
         page.heading("What binds")
         page.points(release.binding.sentences())
-    add_findings(page, release, found, both, queries)
+    add_findings(page, release, found, both, query_error(both, queries) if queries else None)
     add_limits(page, schema)
     return page
 
 
-def add_findings(page: Page, release: Release, found: Attacks, both: ReadBack, queries: int = QUERIES) -> None:
+def add_findings(page: Page, release: Release, found: Attacks, both: ReadBack, asked: QueryError | None) -> None:
     """What attackers and analysts find: risks, distributions, what was generalized how far, and sizes of classes."""
     assert found.after is not None
     on_bins = {each.column for each in release.schema.sensitive if each.caps is not None and is_binned(each)}
     _risks(page, found.before, found.after, found.allowed, on_bins)
     add_distributions(page, release.schema, release.measured)
-    _generalized(page, both, queries)
+    _generalized(page, both, asked)
     add_sizes(page, release.schema, release.measured)
 
 
@@ -248,13 +256,12 @@ def _sentences(before: AttackResults, after: AttackResults) -> list[str]:
     return told
 
 
-def _generalized(page: Page, both: ReadBack, queries: int) -> None:
+def _generalized(page: Page, both: ReadBack, asked: QueryError | None) -> None:
     page.heading("What was generalized, and how far")
     losses = loss_by_column(both)
     entries = [(column, [float(share) for share in degrees(both, column)]) for column in losses]
     what = "By share of rows: how much of the column's range, or of the leaves of its hierarchy, a class covers."
     add_degrees(page, both.schema, entries, losses, what)
-    asked = query_error(both, queries) if queries else None
     if asked is not None and asked.answered:
         page.text(
             f"Of {asked.answered:,} random COUNT queries over {asked.attributes} quasi-identifiers and a sensitive "

@@ -1,4 +1,4 @@
-"""Sensitive values for a report: frequent ones by name, the others together, measured ones by tenths of the table."""
+"""Sensitive values for a report: frequent ones by name, the others together, measured ones by groups or by tenths."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tclose.schema.columns import Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.reading import texts as texts_of
 from tclose.verification.measure_release import Measured
+from tclose.verification.sensitive_domains import Placed
 
 WORST = 3
 MOST_NAMES = 12
@@ -50,8 +51,9 @@ def distributions(schema: Schema, measured: Measured) -> Iterator[Distribution]:
     """One for each sensitive attribute, from the released values."""
     labels, sizes = measured.grouping.labels, measured.grouping.sizes
     for sensitive in schema.sensitive:
-        groups, names, note = group_values(schema, measured, sensitive)
-        distances = measured.distances(sensitive.column).floats
+        placed = measured.placed(sensitive.column)
+        groups, names, note = group_values(schema, measured, sensitive, placed)
+        distances = measured.distances_of(placed).floats
         farthest = np.lexsort((sizes, -distances))[:WORST].tolist()
         in_classes = (
             (int(sizes[each]), float(distances[each]), shares_of(groups[labels == each], len(names)))
@@ -60,14 +62,44 @@ def distributions(schema: Schema, measured: Measured) -> Iterator[Distribution]:
         yield Distribution(sensitive.column, names, shares_of(groups, len(names)), tuple(in_classes), note)
 
 
-def group_values(schema: Schema, measured: Measured, sensitive: Sensitive) -> tuple[Integers, tuple[str, ...], str]:
-    """The group of each row's value, the names of the groups, and what they stand for."""
-    codes = measured.codes(sensitive.column)
+def group_values(
+    schema: Schema, measured: Measured, sensitive: Sensitive, placed: Placed
+) -> tuple[Integers, tuple[str, ...], str]:
+    """The group of each row's value, the names of the groups, and what they stand for.
+
+    A column of numbers or dates is shown by tenths of the table, or by its own groups where there are few: bins that
+    the promise is on, or values. Rows without a value are a group of their own.
+    """
+    codes = placed.codes
     by_name = not sensitive.is_measured and len(np.unique(codes)) <= MOST_NAMES
     if by_name or sensitive.distance not in ("ordered", "numeric"):
         return _by_name(measured.column(sensitive.column), sensitive, codes, max(schema.k, FEW))
-    note = f"The values of '{sensitive.column}' in tenths of the table, from the lowest to the highest."
-    return *by_tenths(codes), note
+    is_missing = codes == placed.ground.size - 1 if placed.n_missing else np.zeros(len(codes), bool)
+    filled = codes[~is_missing]
+    n_values = len(np.unique(filled))
+    some, names = in_order(filled) if n_values <= len(TENTHS) else by_tenths(filled)
+    manner = f"in {n_values} groups" if n_values <= len(TENTHS) else "in tenths of the table"
+    groups = np.full(len(codes), len(names), np.int64)
+    groups[~is_missing] = some
+    note = f"The values of '{sensitive.column}' {manner}, from the lowest to the highest."
+    return groups, (*names, "missing") if placed.n_missing else names, note
+
+
+def in_order(codes: NDArray[np.int32]) -> tuple[Integers, tuple[str, ...]]:
+    """Each of a few values as a group of its own, named by its place in the order.
+
+    Examples
+    --------
+    >>> groups, names = in_order(np.array([7, 2, 2, 4], np.int32))
+    >>> groups.tolist(), names
+    ([2, 0, 0, 1], ('lowest group', '2nd group', 'highest group'))
+    """
+    present, groups = np.unique(codes, return_inverse=True)
+    last = len(present) - 1
+    ends = {0: "lowest group", last: "highest group"} if last > 0 else {0: "all values"}
+    ordinals = {1: "2nd group", 2: "3rd group"}
+    names = (ends.get(place) or ordinals.get(place) or f"{place + 1}th group" for place in range(last + 1))
+    return groups.astype(np.int64), tuple(names)
 
 
 def by_tenths(codes: NDArray[np.int32]) -> tuple[Integers, tuple[str, ...]]:

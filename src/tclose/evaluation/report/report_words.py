@@ -26,7 +26,7 @@ from tclose.pages.svg import Drawing
 from tclose.release.certificate import CLASSES_ALONE, LIMITS, kept_words
 from tclose.schema.schema import Schema
 from tclose.verification.measure_release import Measured
-from tclose.verification.share_changes import ShareChange, share_changes
+from tclose.verification.share_changes import ShareChange
 
 WIDTH = 940.0
 DEGREES = ("kept", "up to a quarter of its range", "more", "hidden")
@@ -131,7 +131,7 @@ def _closeness(schema: Schema, measured: Measured, persons: Mapping[str, Any]) -
     if far:
         yield f"The farthest class is at a distance from the table of {', '.join(far)}."
     yield from cap_sentences(schema, measured, persons)
-    changes = changes_of(schema, measured)
+    changes = measured.share_changes
     if changes:
         name = max(changes, key=lambda each: max(changes[each][0].points, -changes[each][1].points))
         rise, fall = changes[name]
@@ -140,11 +140,6 @@ def _closeness(schema: Schema, measured: Measured, persons: Mapping[str, Any]) -
             f"Of all single {what}, the share of one of '{name}' moves most: up by {rise.points:.1f} points at most "
             f"({_moved(rise)}), and down by {-fall.points:.1f} points at most ({_moved(fall)})."
         )
-
-
-def changes_of(schema: Schema, measured: Measured) -> dict[str, tuple[ShareChange, ShareChange]]:
-    """The largest rise and fall of the share of a value, by sensitive attribute."""
-    return {each.column: share_changes(*measured.counts(each.column)) for each in schema.sensitive}
 
 
 def _fewest(persons: Mapping[str, Any]) -> str:
@@ -167,7 +162,7 @@ def add_promise(
     """What was asked beside what was reached, what decided it, and what was not checked."""
     page.heading("What was asked, and what was reached")
     page.table(ASKED, promise_rows(certificate, persons), words=True)
-    changes = changes_of(schema, measured)
+    changes = measured.share_changes
     if changes:
         or_bin = ", or of a bin where values are binned," if any(is_binned(each) for each in schema.sensitive) else ""
         page.text(f"The share of a single value{or_bin} in a class, beside that in the table, in percentage points:")

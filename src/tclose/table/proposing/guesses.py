@@ -243,6 +243,9 @@ def _by_values(evidence: Evidence) -> tuple[str, str]:
         return "quasi", "codes such as postal ones can be known"
     if evidence.is_measure:
         return "sensitive", "numbers that were measured or counted"
+    named = next((topic.name for topic in evidence.topics if topic.role == "identifier"), None)
+    if named is not None:
+        return "open", f"its name says that it is {named}, but it has few values ({evidence.n_distinct:,} distinct)"
     if evidence.form == "whole":
         return "open", "whole numbers, and nothing says what they mean"
     return "open", "nothing says what it is"
