@@ -7,8 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from docs.generate import results
+from docs.generate.attack_tables import ATTACK_TABLES
+from docs.generate.campaign_tables import CAMPAIGN_TABLES
+from docs.generate.earlier_tables import earlier_tables
+from docs.generate.loss_tables import LOSS_TABLES
 from docs.generate.marked import DOCS, ROOT, table
-from docs.generate.results import NoSourceError, result
+from docs.generate.results import NoSourceError
 
 BLOCK = re.compile(r"(<!-- figures: ([\w/-]+) -->\n)(.*?)(\n<!-- end -->)", re.DOTALL)
 CAPPED = {  # what the pages call the tables of caps
@@ -17,26 +22,11 @@ CAPPED = {  # what the pages call the tables of caps
     "support2": "SUPPORT",
     "diabetes": "diabetes",
 }
-READERS = {  # what the pages call the readers of a campaign
-    "csv": "CSV",
-    "gzip": "gzipped CSV",
-    "parquet": "Parquet",
-    "table of lines": "JSON lines, as a table",
-    "array": "JSON",
-    "arrow": "Arrow",
-    "excel": "Excel",
-    "spss": "SPSS",
-    "stata": "Stata",
-    "sas": "SAS",
-    "sqlite": "SQLite",
-    "toml": "schema",
-    "lines": "JSON lines of a stream",
-}
 
 
 def verify_large() -> str:
     """How long verification takes alone, with its original, and with what methods go by."""
-    found = result("verify_large")
+    found = results.result("verify_large")
     now, before = found["now"], found["before"]
     rows = [
         [name, f"{run['seconds']:.1f}", f"{run['cpu_seconds']:.1f}", f"{run['peak_mb']:,.0f}"]
@@ -58,7 +48,7 @@ def verify_large() -> str:
 
 def first_mile() -> str:
     """Lines to edit, and seconds, from a file to its first release."""
-    found = result("first_mile")
+    found = results.result("first_mile")
     rows = [
         [
             name.partition(".")[0],
@@ -74,48 +64,9 @@ def first_mile() -> str:
     return f"Measured on {_cores(found)}, {found['date']}, with loops compiled before.\n\n" + table(header, rows)
 
 
-def readers() -> str:
-    """What became of the inputs that a fuzzer made."""
-    found = result("readers")
-    rows = [
-        [READERS.get(name, name), f"{each['inputs']:,}", f"{each['read']:,}", _refused(name, each)]
-        for name, each in found["readers"].items()
-    ]
-    hours = f"{found['seconds']:,.0f} s"
-    return (
-        table(["reader", "inputs", "read", "refused with a sentence"], rows)
-        + f"\n\nIn all {found['inputs']:,} inputs in {hours}, beside other work on the machine."
-    )
-
-
-def writers() -> str:
-    """What became of rounds in which several processes wrote the same files."""
-    found = result("writers")
-    counts = found["counts"]
-    writes = [counts[f"writes {what}"] for what in ("written", "refused", "killed")]
-    killed, ended = counts["rounds with SIGKILL"], counts["rounds with SIGTERM"]
-    rows = [
-        ["rounds", f"{found['rounds']:,}, of which {killed} with a SIGKILL and {ended} with a SIGTERM"],
-        [
-            "writes",
-            f'{sum(writes):,}: {writes[0]:,} done, {writes[1]:,} refused with "is being written by another process", '
-            f"{writes[2]:,} killed",
-        ],
-        ["findings", f"{len(found['findings'])}"],
-        ["rounds that end with a release and its own certificate, verified", f"{counts['matching pairs']:,}"],
-        ["rounds that end with a whole release without certificate", f"{counts['releases without certificate']}"],
-        [
-            "certificates seen beside a file that is not their own",
-            f"{counts['foreign certificates seen']} of {counts['pairs read']:,} pairs read",
-        ],
-        ["files left behind by SIGKILL, all removed by the next writer", f"{counts['files left by a killed process']}"],
-    ]
-    return table(["", ""], rows)
-
-
 def against_arx() -> str:
     """What is lost on Adult with education sensitive, beside local recoding by ARX, which was measured elsewhere."""
-    ours, theirs = result("tight"), result("arx")
+    ours, theirs = results.result("tight"), results.result("arx")
     cells = {cell["t"]: cell["runs"] for cell in ours["cells"] if cell["table"] == "adult-education"}
     rows = [
         [t, f"**{cells[t]['tight balanced']['loss']:.3f}**", f"{theirs['adult-education'][t]:.3f}"]
@@ -127,7 +78,7 @@ def against_arx() -> str:
 
 def rivals() -> str:
     """What Mondrian and SABRE lose as printed and at their best."""
-    found = result("rivals")
+    found = results.result("rivals")
     names = list(dict.fromkeys(name for case in found["cases"] for name in case["runs"]))
     header = ["table", "t", *(f"`{name}`" for name in names)]
     rows, before = [], ""
@@ -141,7 +92,7 @@ def rivals() -> str:
 
 def rivals_saved() -> str:
     """How much less each option loses, in percent of what its method loses without: the least and the most."""
-    cases = result("rivals")["cases"]
+    cases = results.result("rivals")["cases"]
     rows = []
     for name, plain in (
         ("mondrian", "mondrian textbook=true"),
@@ -158,7 +109,7 @@ def rivals_saved() -> str:
 
 def bounds() -> str:
     """What any release of Adult loses at least, beside what `tight` loses."""
-    found = result("bounds")
+    found = results.result("bounds")
     rows = [
         [
             f"{cell['table'].removeprefix('adult-')}, t = {cell['t']}",
@@ -180,7 +131,7 @@ def bounds() -> str:
 
 def caps() -> str:
     """What caps on belief cost: loss, and the largest rise of a share in points, by table, promise and method."""
-    found = result("caps")
+    found = results.result("caps")
     rows, methods = [], list(next(iter(next(iter(found["tables"].values())).values())))
     for name, by_promise in found["tables"].items():
         for place, (words, runs) in enumerate(by_promise.items()):
@@ -193,7 +144,7 @@ def caps() -> str:
 
 def caps_cost() -> str:
     """How much more is lost where shares are capped, and how far they rise where they are not."""
-    tables = result("caps")["tables"]
+    tables = results.result("caps")["tables"]
     told = []
     for name, by_promise in tables.items():
         alone, capped = (by_promise[words]["tight"] for words in ("t = 0.2", "t = 0.2, rise = 0.1"))
@@ -208,7 +159,7 @@ def caps_cost() -> str:
 
 def caps_burel() -> str:
     """BUREL's promise by BUREL and by our methods, beside what its paper prints."""
-    found, printed = result("caps")["burel"], result("burel")
+    found, printed = results.result("caps")["burel"], results.result("burel")
     names = list(next(iter(found.values())))
     header = [
         "beta",
@@ -226,7 +177,7 @@ def caps_burel() -> str:
 
 def rows_left_out() -> str:
     """What leaving rows out buys, by table, t, k and method."""
-    found = result("rows_left_out")
+    found = results.result("rows_left_out")
     rows, before = [], ""
     for cell in found["cells"]:
         for name, by_share in cell["runs"].items():
@@ -243,7 +194,7 @@ def rows_left_out() -> str:
 
 def rows_left_out_bought() -> str:
     """In how many runs rows were left out, and how much less was lost by it."""
-    found = result("rows_left_out")
+    found = results.result("rows_left_out")
     told = []
     for words, is_adult in (("Of Adult's twelve cells", True), ("On the tables with outliers", False)):
         for method in ("tight", "mondrian"):
@@ -257,7 +208,7 @@ def rows_left_out_bought() -> str:
 
 def objectives_queries() -> str:
     """The error of COUNT queries by objective and method."""
-    found = result("objectives")
+    found = results.result("objectives")
     names = [name for name in next(iter(found["tables"].values())) if name != "rows"]
     least = [
         name
@@ -282,7 +233,7 @@ def objectives_queries() -> str:
 
 def objectives_classify() -> str:
     """How well a target is told by classes and by a classifier, by objective."""
-    found = result("objectives")["classify"]
+    found = results.result("objectives")["classify"]
     ways = ("tight", "tight, classify")
     rows = [
         [
@@ -315,9 +266,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "objectives/classify": objectives_classify,
     "verify_large": verify_large,
     "first_mile": first_mile,
-    "readers": readers,
     "tight/arx": against_arx,
-    "writers": writers,
+    **LOSS_TABLES,
+    **ATTACK_TABLES,
+    **CAMPAIGN_TABLES,
+    **earlier_tables(),
 }
 
 
@@ -344,12 +297,6 @@ def pages_with_figures() -> Iterator[tuple[Path, str]]:
         text = page.read_text(encoding="utf-8")
         if BLOCK.search(text):
             yield page, filled(text)
-
-
-def _refused(name: str, each: dict[str, Any]) -> str:
-    if "refused" in each:
-        return f"{each['refused']:,}"
-    return "0: `verify` says what is wrong" if name == "certificate" else "0: single lines are rejected"
 
 
 def _cores(found: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The figures that pages show, as they were measured: files in `docs/results`, and the counts of campaigns."""
+"""The figures that pages show, as they were measured: `docs/results`, counts of campaigns, data of pictures."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from docs.generate.marked import DOCS, ROOT
 
 RESULTS = DOCS / "results"
 COUNTS = ROOT / "benchmarks" / "campaigns" / "counts"
+PAPERS = DOCS / "pictures" / "papers"
 
 
 class NoSourceError(Exception):
@@ -25,7 +26,8 @@ def result(name: str) -> dict[str, Any]:
         There is none, or it says neither on which machine and when it was measured, nor where else and when it was
         entered.
     """
-    path = next((each for each in (RESULTS / f"{name}.json", COUNTS / f"{name}.json") if each.exists()), None)
+    places = (folder / f"{name}.json" for folder in (RESULTS, COUNTS, PAPERS))
+    path = next((each for each in places if each.exists()), None)
     if path is None:
         raise NoSourceError(f"There is no result '{name}'.")
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

@@ -1,0 +1,125 @@
+"""Tables of what campaigns counted, from `benchmarks/campaigns/counts`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from docs.generate import results
+from docs.generate.marked import table
+
+READERS = {  # what the pages call the readers of a campaign
+    "csv": "CSV",
+    "gzip": "gzipped CSV",
+    "parquet": "Parquet",
+    "table of lines": "JSON lines, as a table",
+    "array": "JSON",
+    "arrow": "Arrow",
+    "excel": "Excel",
+    "spss": "SPSS",
+    "stata": "Stata",
+    "sas": "SAS",
+    "sqlite": "SQLite",
+    "toml": "schema",
+    "lines": "JSON lines of a stream",
+}
+
+
+def readers() -> str:
+    """What became of the inputs that a fuzzer made."""
+    found = results.result("readers")
+    rows = [
+        [READERS.get(name, name), f"{each['inputs']:,}", f"{each['read']:,}", _refused(name, each)]
+        for name, each in found["readers"].items()
+    ]
+    hours = f"{found['seconds']:,.0f} s"
+    return (
+        table(["reader", "inputs", "read", "refused with a sentence"], rows)
+        + f"\n\nIn all {found['inputs']:,} inputs in {hours}, beside other work on the machine."
+    )
+
+
+def writers() -> str:
+    """What became of rounds in which several processes wrote the same files."""
+    found = results.result("writers")
+    counts = found["counts"]
+    writes = [counts[f"writes {what}"] for what in ("written", "refused", "killed")]
+    killed, ended = counts["rounds with SIGKILL"], counts["rounds with SIGTERM"]
+    rows = [
+        ["rounds", f"{found['rounds']:,}, of which {killed} with a SIGKILL and {ended} with a SIGTERM"],
+        [
+            "writes",
+            f'{sum(writes):,}: {writes[0]:,} done, {writes[1]:,} refused with "is being written by another process", '
+            f"{writes[2]:,} killed",
+        ],
+        ["findings", f"{len(found['findings'])}"],
+        ["rounds that end with a release and its own certificate, verified", f"{counts['matching pairs']:,}"],
+        ["rounds that end with a whole release without certificate", f"{counts['releases without certificate']}"],
+        [
+            "certificates seen beside a file that is not their own",
+            f"{counts['foreign certificates seen']} of {counts['pairs read']:,} pairs read",
+        ],
+        ["files left behind by SIGKILL, all removed by the next writer", f"{counts['files left by a killed process']}"],
+    ]
+    return table(["", ""], rows)
+
+
+def fuzz() -> str:
+    """What became of random tables."""
+    found = results.result("fuzz")
+    counts = found["counts"]
+    refused = sum(count for name, count in counts.items() if name.startswith("refused: "))
+    released = f"{counts['releases']:,} were released and {refused:,} refused with a sentence"
+    rows = [
+        ["tables", f"{counts['cases']:,}, of which {released}"],
+        ["forms of the same table that must give the same", f"{counts['forms']:,}"],
+        ["releases written to files and read again", f"{counts['written']:,}"],
+        ["changed releases", f"{counts['mutants']:,}"],
+        ["verdicts compared", f"{counts['verdicts']:,}"],
+        ["differences", f"{len(found['findings'])}"],
+    ]
+    return table([f"in {found['seconds']:,.0f} s, beside other work on the machine", ""], rows)
+
+
+def mutants() -> str:
+    """What became of code that was made wrong on purpose."""
+    found = results.result("mutants")
+    counts = found["counts"]
+    ended = sum(counts[f"caught: {how}"] for how in ("crashed", "hung", "refused"))
+    rows = [
+        ["caught by the verifier, by truth or by the comparison of both", counts["caught: verified"]],
+        ["ended with an error or did not end", ended],
+        ["made other releases, which keep their promise and are true", counts["another release, and true"]],
+        ["changed nothing", counts["changes nothing"]],
+        ["in lines that no table of the corpus reaches", counts["not reached"]],
+        ["gave a wrong loss to whoever releases", counts["survived, the loss it tells"]],
+    ]
+    return table([f"of {found['mutants']} mutants", ""], [[words, str(count)] for words, count in rows])
+
+
+def histories() -> str:
+    """What happened to persons in random histories."""
+    found = results.result("histories")
+    happened = found["events"]
+    return (
+        f"In {found['histories']} histories {happened['added']:,} persons were added, {happened['changed']:,} entered\n"
+        f"with changed values, {happened['deleted']:,} left, {happened['returned']:,} returned and "
+        f"{happened['withdrawn']:,} were withdrawn; {happened['new_waiting']:,} new\n"
+        f"persons waited, and {happened['changes_held']:,} changes and {happened['deletions_held']:,} deletions "
+        "were held."
+    )
+
+
+def _refused(name: str, each: dict[str, Any]) -> str:
+    if "refused" in each:
+        return f"{each['refused']:,}"
+    return "0: `verify` says what is wrong" if name == "certificate" else "0: single lines are rejected"
+
+
+CAMPAIGN_TABLES: dict[str, Callable[[], str]] = {
+    "readers": readers,
+    "writers": writers,
+    "fuzz": fuzz,
+    "mutants": mutants,
+    "histories": histories,
+}
