@@ -27,6 +27,12 @@ def test_many_seeds(seed: int) -> None:
     assert check(make_case(1000 + seed)) == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1_004_089])  # a bound that is gone where no tail was declared
+def test_seeds_at_which_the_judge_itself_failed(seed: int) -> None:
+    assert check(make_case(seed)) == []
+
+
 @pytest.mark.parametrize("found", FOUND, ids=lambda found: str(found.name))
 @pytest.mark.everyday(2)
 def test_what_was_found(found: Found) -> None:

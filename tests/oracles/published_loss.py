@@ -123,8 +123,8 @@ def ends_of(row: dict[str, Cell], name: str, keys: dict[str, Any], schema: dict[
         low, high = row[f"{name}_low"], row[f"{name}_high"]
         if is_missing(low) and is_missing(high):
             return None
-        if low == "*":
-            return "*"
+        if low == "*" or (is_missing(low) and "bottom" not in keys) or (is_missing(high) and "top" not in keys):
+            return "*"  # an end that is open where none is declared may be anywhere
         return (
             ("<", _limit(keys["bottom"], keys)) if is_missing(low) else ("", _point(low, keys, schema)),
             (">", _limit(keys["top"], keys)) if is_missing(high) else ("", _point(high, keys, schema)),
