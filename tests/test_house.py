@@ -94,6 +94,14 @@ def check_public_names() -> None:
         assert inspect.isclass(getattr(tclose, name))
 
 
+def test_type_checkers_see_every_method() -> None:
+    """Names are loaded when used, so those of methods stand where type checkers look as well."""
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    hidden = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {name.name for node in hidden.body if isinstance(node, ast.ImportFrom) for name in node.names}
+    assert set(REGISTRY.kinds) <= seen
+
+
 def test_all_public_names_are_told() -> None:
     told = {name for names in PUBLIC.values() for name in names}
     assert set(tclose.__all__) - {"__version__"} == told

@@ -313,6 +313,15 @@ def test_a_bound_on_the_rise_chooses_the_loosest_t_and_says_what_comes_next() ->
     assert title(found) == "Suggested: t = 0.1, k = 10"
 
 
+def test_a_looser_t_with_the_same_classes_is_named() -> None:
+    """Its line in the table keeps the bound too, which would belie that the chosen t is the loosest."""
+    found = samples.suggestion(max_rise="0.12")
+    chosen = found.runs[1]
+    again = dataclasses.replace(chosen, t=Fraction("0.15"), taken_from=chosen.t)
+    told = verdict(dataclasses.replace(found, runs=(*found.runs[:2], again, *found.runs[2:])))
+    assert "At t = 0.15 nothing better was found, so the same classes stand there. At t = 0.2, the next looser" in told
+
+
 def test_a_bound_on_loss_chooses_the_strictest_t() -> None:
     found = samples.suggestion(max_loss="0.4")
     assert found.t == Fraction("0.2")

@@ -152,6 +152,9 @@ def _of_choice(found: Swept, run: Trial) -> Iterator[str]:
         f"{points(bounds.rise)}: the largest rise is {worst_rise(run)}, and the loss is {run.loss:.3f}"
         f"{'' if bounds.loss is None else f', at most {float(bounds.loss):g} as asked'}."
     )
+    same = [t_of(each) for each in found.runs if each.taken_from is not None and each.taken_from == run.t]
+    if same:
+        yield f"At t = {' and '.join(same)} nothing better was found, so the same classes stand there."
     looser = next((each for each in found.runs if (each.t or 0) > (run.t or 0) and each.taken_from is None), None)
     if looser is not None:
         yield f"At t = {t_of(looser)}, the next looser, a belief rises by {worst_rise(looser)}."
