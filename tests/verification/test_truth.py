@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -223,3 +224,25 @@ def test_sensitive_and_kept_values_are_unchanged(column: str, cell: Any) -> None
     cells[column] = [cells[column][0], cell]
     found = truth_problems(Source.of(ORIGINAL), Source.of(pl.DataFrame(cells)), SCHEMA, rows)
     assert found == [f"Column '{column}': 1 row is released as another value (row 1)."]
+
+
+MOMENT = datetime(1970, 1, 1, 5, 7, 20)
+DAY = date(2020, 6, 27)  # 18,440 days after the first of 1970, as 5:07:20 is 18,440 seconds after midnight
+SAME_NUMBER: dict[str, list[Any]] = {
+    "day": [DAY, "2020-06-27", datetime(2020, 6, 27), "2020-06-27T00:00:00"],
+    "moment": [MOMENT, "1970-01-01T05:07:20"],
+    "zoned moment": [MOMENT.replace(tzinfo=UTC), "1970-01-01T06:07:20+01:00"],
+    "time of day": [MOMENT.time(), timedelta(seconds=18440), "05:07:20"],
+    "number": [18440, 18440.0, "18440"],
+}
+
+
+def test_a_value_is_not_another_one_that_is_the_same_number_inside() -> None:
+    schema = Schema.from_dict({"k": 1, "quasi": {"q": {"kind": "text"}}, "keep": ["kept"]})
+    values = [(what, value) for what, several in SAME_NUMBER.items() for value in several]
+    for (one, before), (other, after) in product(values, repeat=2):
+        original, released = (Source.of(pl.DataFrame({"q": ["a"], "kept": [each]})) for each in (before, after))
+        if isinstance(before, str) and isinstance(after, str) and before != after:
+            continue  # texts are compared as they stand
+        found = truth_problems(original, released, schema)
+        assert (found == []) == (one == other), (before, after)

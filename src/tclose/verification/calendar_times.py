@@ -138,13 +138,38 @@ def times_of(values: pl.Series, form: str | None = None) -> Scaled | None:
     return _moments_of(texts)
 
 
+def moments_of(values: pl.Series, form: str | None = None) -> tuple[Scaled, bool] | None:
+    """What `times_of` reads as seconds since 1970, a day as its midnight, and whether they have a zone.
+
+    Examples
+    --------
+    >>> moments_of(pl.Series(["1970-01-02"])), moments_of(pl.Series(["1970-01-01T01:00:00.5+01:00"]))
+    ((Scaled(integers=array([86400]), places=0), False), (Scaled(integers=array([5]), places=1), True))
+    """
+    times = times_of(values, form)
+    if times is None:
+        return None
+    if isinstance(values.dtype, pl.Datetime):
+        return times, values.dtype.time_zone is not None
+    if values.dtype == pl.String and form is not None:
+        are_days, zoned = not _has_clock(form), "%z" in form
+    else:
+        moment = read_moment(values[0]) if values.dtype == pl.String and read_day(values[0]) is None else None
+        are_days, zoned = moment is None, moment is not None and moment[2]
+    return (Scaled(times.integers * SECONDS_A_DAY, 0) if are_days else times), zoned
+
+
+def _has_clock(form: str) -> bool:
+    return any(directive in form for directive in ("%H", "%I", "%T", "%R"))
+
+
 def _formatted_times(texts: Sequence[str], form: str) -> Scaled | None:
     """Days if the format has no time of day, else seconds since 1970 with as many places as a fraction needs."""
     found = [read_clock(text, form) for text in texts]
     known = [each for each in found if each is not None]
     if len(known) < len(found):
         return None
-    if not any(directive in form for directive in ("%H", "%I", "%T", "%R")):
+    if not _has_clock(form):
         return Scaled(as_integers([each.day for each in known]), 0)
     places = max(len(each.digits) for each in known)
     ticks = [

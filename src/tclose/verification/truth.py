@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
-from tclose.verification.calendar_times import clocks_of, times_of
+from tclose.verification.calendar_times import clocks_of, moments_of
 from tclose.verification.cell_meanings import missing_among, names_of
 from tclose.verification.covering import HIDDEN, Originals, covered, limits_of, read_originals
 from tclose.verification.distinct_values import Factored, factorize
@@ -25,6 +25,7 @@ from tclose.verification.released_spans import PLAIN, Span, is_as_declared, read
 from tclose.verification.sensitive_domains import factored_column
 from tclose.verification.value_pairs import distinct_pairs, rows_of_pairs
 
+Point = tuple[str, int, int]  # what it is, and an integer over a power of ten
 Rule = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
 
 
@@ -326,16 +327,28 @@ class _Truth:
         return found
 
 
-def _points(values: pl.Series, mark: str, thousands: str, form: str | None) -> list[tuple[int, int] | None]:
-    """Moments or numbers of values in lowest terms; None where a value is neither."""
-    times = times_of(values, form) or clocks_of(values)
-    numbers, known = (times, np.ones(len(values), bool)) if times is not None else numbers_of(values, mark, thousands)
-    found: list[tuple[int, int] | None] = []
+def _points(values: pl.Series, mark: str, thousands: str, form: str | None) -> list[Point | None]:
+    """Moments, times of day or numbers of values, with what they are, in lowest terms; None where it is none of them.
+
+    Examples
+    --------
+    >>> _points(pl.Series(["1970-01-02", "1970-01-03"]), ".", "", None), _points(pl.Series([86400.0]), ".", "", None)
+    ([('moment', 86400, 0), ('moment', 172800, 0)], [('number', 86400, 0)])
+    """
+    moments, clocks = moments_of(values, form), clocks_of(values)
+    known = np.ones(len(values), bool)
+    if moments is not None:
+        numbers, what = moments[0], "zoned moment" if moments[1] else "moment"
+    elif clocks is not None:
+        numbers, what = clocks, "time of day"
+    else:
+        (numbers, known), what = numbers_of(values, mark, thousands), "number"
+    found: list[Point | None] = []
     for integer, is_known in zip(numbers.integers.tolist(), known.tolist(), strict=True):
         places, number = numbers.places, int(integer)
         while places and number % 10 == 0:
             places, number = places - 1, number // 10
-        found.append((number, places) if is_known else None)
+        found.append((what, number, places) if is_known else None)
     return found
 
 
