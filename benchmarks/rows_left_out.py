@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -71,7 +71,8 @@ def _cell(console: Console, table: Table, t: str, k: int) -> dict[str, Any]:
     """All methods and shares at one t and k."""
     keys = {**table.schema(t).as_dict(table.base), "k": k}
     runs: dict[str, Any] = {}
-    methods = {"tight": Tight(effort="fast" if len(table.frame) > LARGE else "balanced"), "mondrian": Mondrian()}
+    effort: Literal["fast", "balanced"] = "fast" if len(table.frame) > LARGE else "balanced"
+    methods: dict[str, Algorithm] = {"tight": Tight(effort=effort), "mondrian": Mondrian()}
     for name, method in methods.items():
         schemas = {share: Schema.from_dict({**keys, "suppress_rows": share}, base=table.base) for share in SHARES}
         runs[name] = {share: _measure(table.frame, schema, method) for share, schema in schemas.items()}
