@@ -7,6 +7,7 @@ import shutil
 import stat
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import tclose
@@ -141,3 +142,61 @@ def test_a_table_with_nobody_of_the_history_is_refused(twice: tuple[Path, Path],
     table = people(60).with_columns(who=people(60)["who"].str.to_uppercase())
     with pytest.raises(tclose.TableError, match=r"Nobody of the 60 persons .* is in this table"):
         tclose.republish(table, schema(), history=folder / HISTORY, method="mondrian")
+
+
+def test_certificates_that_are_none_change_nothing(twice: tuple[Path, Path], tmp_path: Path) -> None:
+    folder = copied(twice[1], tmp_path / "odd")
+    for number, text in enumerate(('{"history": {"number": 2, "before": [], "first": {}}}', '{"history": 5}', "[", "")):
+        (folder / f"{number}.csv.certificate.json").write_text(text)
+    os.mkfifo(folder / "pipe.csv.certificate.json")  # whoever read it would wait for ever
+    publish(folder, people(60), "second.csv")
+    assert (folder / HISTORY / GENERATION).read_text().startswith("2 ")
+
+
+@pytest.mark.parametrize("name", ["key", GENERATION, "known", "state-000002", "sub/record.json"])
+def test_no_file_of_a_release_lies_among_those_of_its_history(
+    name: str, twice: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """A record under the name of the key would end the history for good."""
+    folder = copied(twice[1], tmp_path / "inside")
+    (folder / HISTORY / "sub").mkdir()
+    before = {each.name: each.read_bytes() for each in (folder / HISTORY).iterdir() if each.is_file()}
+    release = tclose.republish(people(60), schema(), history=folder / HISTORY, method="mondrian", seed=1)
+    with pytest.raises(tclose.TableError, match="would lie in the folder of the history"):
+        release.write(folder / "second.csv", record=folder / HISTORY / name)
+    assert {each.name: each.read_bytes() for each in (folder / HISTORY).iterdir() if each.is_file()} == before
+    assert not (folder / "second.csv").exists()
+    release.write(folder / "second.csv", record=folder / "record.json")
+
+
+def test_a_key_that_is_kept_elsewhere_is_not_overwritten(twice: tuple[Path, Path], tmp_path: Path) -> None:
+    folder, safe = copied(twice[1], tmp_path / "linked"), tmp_path / "safe"
+    safe.mkdir()
+    for name in ("key", GENERATION):
+        os.rename(folder / HISTORY / name, safe / name)
+    (folder / HISTORY / "key").symlink_to(safe / "key")
+    release = tclose.republish(people(60), schema(), history=folder / HISTORY, method="mondrian", seed=1)
+    for name in ("key", GENERATION):
+        with pytest.raises(tclose.TableError, match="take the place of its key"):
+            release.write(folder / "second.csv", record=safe / name)
+    release.write(safe / "second.csv", record=safe / "record.json")  # what else is beside the key is nobody's business
+
+
+def renamed(rows: int, spell: str) -> pl.DataFrame:
+    """People whose unit is a number, written in some way from one of them on."""
+    number = pl.int_range(pl.len()).cast(pl.String)
+    other = number.str.zfill(3) if spell == "zeros" else pl.lit("P") + number if spell == "letters" else number
+    return people(rows).with_columns(who=pl.when(pl.int_range(pl.len()) < rows // 2 + 3).then(other).otherwise(number))
+
+
+@pytest.mark.parametrize(
+    ("spell", "words"),
+    [("zeros", "33 persons who are new have a 'who' that differs"), ("letters", "33 are gone, and 33")],
+)
+def test_a_unit_that_is_written_in_another_way_is_warned_of(spell: str, words: str, tmp_path: Path) -> None:
+    """Most are not recognized, though not all: they would be released under two names."""
+    publish(tmp_path, renamed(60, "plain"), "first.csv")
+    with pytest.warns(tclose.EarlierReleaseWarning, match=words) as told:
+        publish(tmp_path, renamed(60, spell), "second.csv")
+    assert len(told) == 1
+    assert "person 1" not in str(told[0].message)

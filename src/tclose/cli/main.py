@@ -218,7 +218,7 @@ def anonymize(
         if page is not None:
             check_kind(page)
     if history is not None:
-        republishing.check_history_target(target.path, False)
+        republishing.check_history_target(history, target.path, targets)
     settled = override(load_schema(schema), k, t or [])
     before = [*(earlier or []), *([record] if record is not None and holds_record(record) else [])]
     with locked(targets) as locks, progress() as tell, stopped_by_interrupt() as control:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -95,13 +95,14 @@ def republish(
 
     algorithm = find_method(method, option or [])
     target = ReleaseTarget.of(output, data, None)
-    check_history_target(target.path, escape_formulas and not target.location.file_format.has_delimiter)
     if deletions not in ("hold", "withdraw"):
         raise typer.BadParameter("--deletions is hold or withdraw.")
     for page in (report, private_report):
         if page is not None:
             check_kind(page)
     targets = target.check([*data.files, schema], record, report, private_report)
+    escapes_nothing = escape_formulas and not target.location.file_format.has_delimiter
+    check_history_target(history, target.path, targets, escapes_nothing)
     settled = override(load_schema(schema), k, t or [])
     HistoryFolder.open(history)  # before temporary files of the target are removed: some may be left to be named
     with locked(targets) as locks, progress() as tell, stopped_by_interrupt() as control:
@@ -127,14 +128,19 @@ def republish(
     show_counts(told["history"])
 
 
-def check_history_target(path: Path | None, escapes_nothing: bool) -> None:
-    """Refuse what a release that continues a history cannot be written as."""
+def check_history_target(
+    history: Path, path: Path | None, targets: Iterable[Path], escapes_nothing: bool = False
+) -> None:
+    """Refuse what a release that continues a history cannot be written as, and files among those of the history."""
+    from tclose.history.history_folder import check_outside
+
     if path is None:
         raise typer.BadParameter(
             "with a history, --output is a file: a database cannot be written in one step with it."
         )
     if escapes_nothing:
         raise typer.BadParameter("--escape-formulas is for .csv and .tsv.")
+    check_outside(history, targets)
 
 
 def first_release(folder: Path) -> Callable[..., Release]:

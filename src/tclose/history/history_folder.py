@@ -20,7 +20,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -138,6 +138,7 @@ class HistoryFolder:
         files
             Temporary files and what they will be called, the certificate last.
         """
+        check_outside(self.path, [to for _, to in files])
         for made, _ in files:  # what the state names must be there after a loss of power, too
             sync_file(made)
             sync_folder(made.absolute().parent)
@@ -177,6 +178,26 @@ class HistoryFolder:
             raise BusyError(
                 f"Another process has continued the history '{self.path.name}' meanwhile, so nothing is written. "
                 "Run it again."
+            )
+
+
+def check_outside(path: Path, targets: Iterable[Path]) -> None:
+    """Refuse files that would lie in the folder of a history, or take the place of its key where that is a link.
+
+    Nobody can make the key again, and what is released has no business among what is confidential.
+
+    Raises
+    ------
+    TableError
+        The message names the file.
+    """
+    key = (path / KEY).resolve()
+    own = {path.resolve(), key, key.with_name(GENERATION)}
+    for target in targets:
+        if own & {target.resolve(), *target.resolve().parents}:
+            raise TableError(
+                f"'{target.name}' would lie in the folder of the history '{path.name}', or take the place of its key. "
+                "That folder holds nothing else: name another one."
             )
 
 

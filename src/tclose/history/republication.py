@@ -29,6 +29,7 @@ from tclose.history.next_state import state_after
 from tclose.history.original_rows import OriginalTable, untrue_held
 from tclose.history.person_changes import PersonChanges, PersonRows, find_changes
 from tclose.history.schema_copies import schema_of_text, schema_text
+from tclose.history.unit_spellings import warn_of_other_spellings
 from tclose.history.visible_atoms import join_unseen
 from tclose.pipeline import Listener, anonymize
 from tclose.release.certificate import Certificate
@@ -169,6 +170,9 @@ def _followed(
     rows = PersonRows.of(source, *select_rows(source, schema), schema, key)
     changes = find_changes(join_unseen(state, schema), rows, schema)
     _check_same_table(changes, schema)
+    assert schema.unit is not None
+    new = source.column(schema.unit).gather(rows.rows[changes.new_rows])
+    warn_of_other_spellings(changes, new, key, stacklevel=4)
     choose = partial(_chosen, changes, source, schema, deletions, least_batch)
     chosen, whole, classes, release = _formed(choose, inner, schema, how)
     counts = chosen.counts | {"atoms": len(np.unique(classes.atoms))}
