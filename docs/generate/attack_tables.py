@@ -20,6 +20,12 @@ ASKED_OF_PERSONS = {
     "k persons": '`unit_rows = "all"`',
     "k persons, rise = 0.1 in persons": '`unit_rows = "all"`, `rise = 0.1`',
 }
+PLANNED = {
+    "census": "census, 100,000 rows",
+    "adult-occupation": "Adult by occupation, 30,162 rows",
+    "adult-education": "Adult by education",
+}
+ATTACKERS_OF_PLAN = ("by class", "model", "plan", "both")
 
 
 def exposed(name: str) -> str:
@@ -95,6 +101,38 @@ def persons() -> str:
     return f"{table(header, rows)}\n\n{blind} {_day(found)}"
 
 
+def plan_attack() -> str:
+    """What someone who knew the plan of shards would gain."""
+    found = results.result("plan_attack")
+    rows = []
+    for case in found["cases"]:
+        blended = sum(blend > 0 for blend in case["blends"])
+        for place, (which, each) in enumerate(case["found"].items()):
+            title = f"{PLANNED[case['table']]}, t = {case['t']}" if place == 0 else ""
+            shards = f"{which.partition(',')[0]}, {blended} of {len(case['blends'])} cuts blended"
+            name = f"`{which.removeprefix('whole table, ')}`" if which.startswith("whole") else shards
+            beliefs = [f"{each[who]['belief']:.3f}" if who in each else "" for who in ATTACKERS_OF_PLAN]
+            sure = [f"{each[who]['sure']:.4f}" if who in each else "" for who in ("by class", "plan")]
+            rows.append([title, name, f"{each['loss']:.4f}", *beliefs, *sure])
+    header = ["", "", "loss", "class", "model", "plan", "both", "sure, class", "sure, plan"]
+    return f"{table(header, rows)}\n\n{_plan_told(found)} {_day(found)}"
+
+
+def _plan_told(found: dict[str, Any]) -> str:
+    """By how much knowing the plan raises a belief where most cuts were blended, and how many rows it makes certain."""
+    planned = [(case["blends"], each) for case in found["cases"] for each in case["found"].values() if "plan" in each]
+    rises = [
+        each["plan"]["belief"] - each["by class"]["belief"]
+        for blends, each in planned
+        if sum(blend > 0 for blend in blends) > len(blends) / 2
+    ]
+    sure = max(each["plan"]["sure"] - each["by class"]["sure"] for _, each in planned)
+    return (
+        f"Where most cuts were blended, knowing the plan raises the mean belief by {min(rises):.2f} to "
+        f"{max(rises):.2f}.\nIt makes up to {1000 * sure:.0f} rows in a thousand nearly certain."
+    )
+
+
 def _day(found: dict[str, Any]) -> str:
     return f"Measured {found['date']}."
 
@@ -105,4 +143,5 @@ ATTACK_TABLES: dict[str, Callable[[], str]] = {
     "attacks/minimality": minimality,
     "attacks/small": minimality_small,
     "persons": persons,
+    "plan_attack": plan_attack,
 }

@@ -32,11 +32,16 @@ def readers() -> str:
         [READERS.get(name, name), f"{each['inputs']:,}", f"{each['read']:,}", _refused(name, each)]
         for name, each in found["readers"].items()
     ]
-    hours = f"{found['seconds']:,.0f} s"
-    return (
-        table(["reader", "inputs", "read", "refused with a sentence"], rows)
-        + f"\n\nIn all {found['inputs']:,} inputs in {hours}, beside other work on the machine."
+    deaths, ended = (
+        sum(each.get(name, 0) for each in found["readers"].values())
+        for name in ("deaths", "deaths_that_end_with_a_sentence")
     )
+    told = (
+        f"In all {found['inputs']:,} inputs in {found['seconds']:,.0f} s, beside other work on the machine.\n"
+        f"{deaths} files killed the fuzzer's own process; read as users read them, in a process of its own first,\n"
+        f"{ended} of them ended with a sentence."
+    )
+    return table(["reader", "inputs", "read", "refused with a sentence"], rows) + f"\n\n{told}"
 
 
 def writers() -> str:

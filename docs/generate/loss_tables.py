@@ -69,7 +69,7 @@ def mondrian() -> str:
         for case in found["cases"]
     ]
     header = ["sensitive", "t", "loss", "other", "classes", "largest distance"]
-    better = f"No more than the other in {found['no_worse']} of {len(found['cases'])} cases."
+    better = f"It loses no more than the other in {found['no_worse']} of {len(found['cases'])} cases."
     return f"{table(header, _once(rows))}\n\n{better} {_day(found)}"
 
 
