@@ -26,7 +26,7 @@ def anonymize(
 ) -> SparkRelease:
     """Turn a DataFrame of Spark into a verified release, on the cluster it lies on.
 
-    The table is read four times, so persist it first if it is costly to make; it must give the same rows each time.
+    The table is read twice, so persist it first if it is costly to make; it must give the same rows both times.
     The executors need this package, in the environment of their Python.
 
     Parameters

@@ -139,6 +139,35 @@ def test_a_folder_that_is_there_is_not_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "mine.txt").read_text() == "mine"
 
 
+def test_a_row_that_occurs_often_is_cut_on(tmp_path: Path) -> None:
+    """Of 3000 rows 2700 are of one person each who is a cook of 40: no shard may have more than 800 all the same."""
+    frame = people().with_columns(
+        age=pl.when(pl.int_range(3000) < 2700).then(40).otherwise(pl.col("age")),
+        job=pl.when(pl.int_range(3000) < 2700).then(pl.lit("cook")).otherwise(pl.col("job")),
+    )
+    made, out = release(tmp_path, LOOSE, frame)
+    assert made.record.notes["largest_shard"] <= SMALL.shard_rows
+    assert tclose.verify(out, LOOSE).rows == 3000
+    shuffled = put(tmp_path / "other-in", frame.sample(fraction=1, shuffle=True, seed=9), n_files=5)
+    anonymize_folder(
+        shuffled, LOOSE, tmp_path / "other", seed=1, method="mondrian", options=replace(SMALL, piece_rows=90)
+    )
+    assert as_multiset(released(out)).equals(as_multiset(released(tmp_path / "other")))
+
+
+def test_files_must_be_alike_and_may_have_any_name(tmp_path: Path) -> None:
+    data = put(tmp_path / "in [1]*", people(300), n_files=1)
+    (data / "0.parquet").rename(data / "a[0].parquet")
+    people(0).write_parquet(data / "empty.parquet")
+    anonymize_folder(data, LOOSE, tmp_path / "out", method="mondrian", options=SMALL)
+    people(300).with_columns(pl.col("age").cast(pl.String)).write_parquet(data / "b.parquet")
+    with pytest.raises(TableError, match=r"Column 'age' is of type Int64 in 'a\[0\].parquet' and String in"):
+        anonymize_folder(data, LOOSE, tmp_path / "other", options=SMALL)
+    people(300).drop("age").write_parquet(data / "b.parquet")
+    with pytest.raises(TableError, match="other columns"):
+        anonymize_folder(data, LOOSE, tmp_path / "other", options=SMALL)
+
+
 def test_other_files_and_no_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     with pytest.raises(TableError, match="holds no Parquet file"):

@@ -53,23 +53,22 @@ def test_an_error_of_ours_is_data_without_a_cell() -> None:
 
 
 def test_an_empty_partition_has_nothing_to_say(whole: WholeTable) -> None:
-    coder = spark_jobs.Coder(whole, 7)
-    assert spark_jobs.Sampling(coder, 1.0)([]) == (None, [])
+    assert spark_jobs.Sampling(whole, 1.0)([]) == (None, [])
     assert spark_jobs.Statistics(whole.schema, 7)([]).values == {}
     assert spark_jobs.CountingRelease(whole.schema, KEY)([]) == ([], 0)
 
 
 def released(whole: WholeTable) -> Iterator[pl.DataFrame]:
     """All rows as one shard, released as an executor does it."""
-    coder = spark_jobs.Coder(whole, 7)
-    joints, sample = spark_jobs.Sampling(coder, 1.0)(batches(people(1000)))
+    coded = list(spark_jobs.Coding(whole, 7)(batches(people(1000))))
+    joints, sample = spark_jobs.Sampling(whole, 1.0)(coded)
     assert joints == []
     tree = learn_tree(whole, pl.concat(sample), 1, 10_000)
-    counts = spark_jobs.Counting(coder, tree)(batches(people(1000)))
+    counts = spark_jobs.Counting(whole, tree)(coded)
     assert counts is not None
     assert int(counts.sizes.sum()) == 1000
     one = ChosenShards(np.zeros(tree.n_cells, np.int64), np.array([1000]), 0)
-    routed = pa.Table.from_batches(list(spark_jobs.Routing(coder, tree, one)(batches(people(1000)))))
+    routed = pa.Table.from_batches(list(spark_jobs.Routing(whole, tree, one)(coded)))
     own = {spark_jobs.FILE: pa.int32(), spark_jobs.ORDER: pa.int64(), spark_jobs.LOSS: pa.float64()}
     fields = [(name, pa.string()) for name in whole.released_names]
     target = pa.schema([*fields, *own.items(), (spark_jobs.FAILURE, pa.binary())])

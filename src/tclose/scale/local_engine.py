@@ -1,8 +1,9 @@
 """The local engine: a folder of Parquet files to a verified folder, through the disk, on all processors.
 
 1. read: each piece of the table is coded by its own values and left on disk; the distinct values are gathered.
-2. plan: axes, domains and reference of the whole table; a tree of cuts, learnt on a sample.
-3. route: each piece is sent through the tree, and all rows are counted: shards that do not hold are joined.
+2. plan: axes, domains and reference of the whole table; rows that are alike are counted, over all pieces, and told
+   apart by a number; a tree of cuts, learnt on a sample.
+3. route: all rows are sent through the tree and counted: shards that do not hold are joined.
 4. partition: each shard is released, measured against the whole table.
 5. write: the rows of all shards, in the order of a keyed hash, go to files of a hidden folder.
 6. verify: the files are read again, and judged.
@@ -28,7 +29,6 @@ import polars as pl
 
 from tclose.algorithms import Algorithm, parameters_of
 from tclose.algorithms.capable import check_capable
-from tclose.errors import TableError
 from tclose.pipeline import Listener
 from tclose.release.atomic import locked
 from tclose.release.certificate import Certificate
@@ -43,7 +43,18 @@ from tclose.scale.checked_release import (
     write_certificate,
 )
 from tclose.scale.coded_pieces import GatheredValues
-from tclose.scale.local_jobs import COUNTS, SHARDS, TREE, WHOLE, ShardOutcome, TablePiece, WorkFolder, WrittenFile
+from tclose.scale.input_files import columns_of_files
+from tclose.scale.local_jobs import (
+    COUNTS,
+    SHARDS,
+    TREE,
+    WHOLE,
+    RowRange,
+    ShardOutcome,
+    TablePiece,
+    WorkFolder,
+    WrittenFile,
+)
 from tclose.scale.shard_choice import CellCounts, ChosenShards, choose_shards
 from tclose.scale.shard_job import OrderKey
 from tclose.scale.shard_plan import (
@@ -132,7 +143,7 @@ def anonymize_folder(
     check_folder(folder, [data])
     algorithm = method_at_scale(method)
     files = folder_files(data) if data.is_dir() else [data]
-    names = _names_of(files)
+    names = columns_of_files(files)
     settled = Schema.of(schema).resolve(names)
     check_scalable(settled)
     check_capable(algorithm, settled)
@@ -150,21 +161,6 @@ def anonymize_folder(
             made = run.release(files, names, folder.name, allow_single_class, show_values)
         commit_with_record(staging / "release", folder, made.record, record)
     return made
-
-
-def _names_of(files: Sequence[Path]) -> tuple[str, ...]:
-    """The columns of a table in files, which all have them."""
-    first: tuple[str, ...] | None = None
-    for file in files:
-        if not file.is_file() or file.suffix.lower() != ".parquet":
-            raise TableError(f"'{file.name}' is no Parquet file (.parquet), and an engine reads nothing else.")
-        problem = f"'{file.name}' is not a readable Parquet file"
-        names = guarded(problem, lambda file=file: tuple(pl.read_parquet_schema(file)), silent=True)  # type: ignore[misc]
-        first = names if first is None else first
-        if {*names} != {*first}:
-            raise TableError(f"'{file.name}' has other columns than '{files[0].name}'. Write all files alike.")
-    assert first is not None
-    return first
 
 
 @dataclass(eq=False)
@@ -190,14 +186,15 @@ class LocalRun:
         with self.stage("read"):
             pieces, gathered, digest = self.read(files, names)
         with self.stage("plan"):
-            whole, sample = self.encode(gathered, names, len(pieces), show_values)
+            whole, n_buckets = self.encode(gathered, names, len(pieces), show_values)
+            ranges, sample = self.number(whole, len(pieces), n_buckets)
             tree = self.plan(whole, sample)
         with self.stage("route"):
-            shards = self.route(whole, tree, len(pieces))
+            shards = self.route(whole, tree, ranges, n_buckets)
         key = OrderKey(secrets.randbits(64), (secrets.randbits(64), secrets.randbits(64)))
         n_files = whole.n_rows // self.options.file_rows + 1
         with self.stage("partition"):
-            outcomes = self.partition(shards, len(pieces), key, n_files)
+            outcomes = self.partition(shards, len(ranges), key, n_files)
         with self.stage("write"):
             written = self.write(shards.n_shards, n_files)
         with self.stage("verify"):
@@ -247,24 +244,23 @@ class LocalRun:
         number = 0
         for file in files:
             problem = f"'{file.name}' is not a readable Parquet file"
-            count = guarded(problem, lambda file=file: pl.scan_parquet(file).select(pl.len()).collect().item())  # type: ignore[misc]
+            table = pl.scan_parquet(file, glob=False).select(pl.len())
+            count = guarded(problem, table.collect).item()
             for offset in range(0, int(count), self.options.piece_rows):
                 yield TablePiece(number, file, offset, min(self.options.piece_rows, int(count) - offset))
                 number += 1
 
     def encode(
         self, gathered: GatheredValues, names: tuple[str, ...], n_pieces: int, show_values: bool
-    ) -> tuple[WholeTable, pl.DataFrame]:
-        """The whole table, and a sample of its rows."""
+    ) -> tuple[WholeTable, int]:
+        """The whole table, with its rows in buckets of hashes, and how many buckets there are."""
         whole = WholeTable.of(gathered, names, show_values)
         whole.requirement.check_counts(whole.n_rows, whole.references) if not self.schema.joint else None
         self.work.keep(WHOLE, whole)
-        share = sample_share(whole.n_rows, self.options.shard_rows)
+        n_buckets = -(-whole.n_rows // self.options.piece_rows)
         joints: list[Counted] | None = None
-        samples: list[pl.DataFrame] = []
-        for counted, sample in self.each(local_jobs.recode_one, [(self.work, n, share) for n in range(n_pieces)]):
+        for counted in self.each(local_jobs.recode_one, [(self.work, n, n_buckets) for n in range(n_pieces)]):
             joints = counted if joints is None else [add_counted(*both) for both in zip(joints, counted, strict=True)]
-            samples.append(sample)
         for number in range(n_pieces):
             self.work.remove(f"coded-{number}")
             self.work.remove(f"values-{number}")
@@ -272,7 +268,20 @@ class LocalRun:
             whole = whole.with_joints(joints or [])
             self.work.keep(WHOLE, whole)
         whole.requirement.check_counts(whole.n_rows, whole.references)
-        return whole, pl.concat(samples)
+        return whole, n_buckets
+
+    def number(self, whole: WholeTable, n_pieces: int, n_buckets: int) -> tuple[list[RowRange], pl.DataFrame]:
+        """Number rows that are alike; where all rows are then, and a sample of them."""
+        share = sample_share(whole.n_rows, self.options.shard_rows)
+        ranges: list[RowRange] = []
+        samples: list[pl.DataFrame] = []
+        jobs = [(self.work, bucket, n_pieces, self.options.piece_rows, share) for bucket in range(n_buckets)]
+        for found, sample in self.each(local_jobs.number_one, jobs):
+            ranges += found
+            samples.append(sample)
+        for number in range(n_pieces):
+            self.work.remove(f"alike-{number}")
+        return ranges, pl.concat(samples)
 
     def plan(self, whole: WholeTable, sample: pl.DataFrame) -> ShardTree:
         """The tree of cuts."""
@@ -281,25 +290,25 @@ class LocalRun:
         self.work.keep(TREE, tree)
         return tree
 
-    def route(self, whole: WholeTable, tree: ShardTree, n_pieces: int) -> ChosenShards:
+    def route(self, whole: WholeTable, tree: ShardTree, ranges: Sequence[RowRange], n_buckets: int) -> ChosenShards:
         """Send all rows through the tree, and choose shards that hold by their counts."""
         counts: CellCounts | None = None
-        for found in self.each(local_jobs.route_one, [(self.work, number) for number in range(n_pieces)]):
+        for found in self.each(local_jobs.route_one, [(self.work, number, at) for number, at in enumerate(ranges)]):
             counts = found if counts is None else counts.plus(found)
         assert counts is not None
-        for number in range(n_pieces):
-            self.work.remove(f"rows-{number}")
+        for bucket in range(n_buckets):
+            self.work.remove(f"rows-{bucket}")
         shards = choose_shards(whole, tree, counts, self.options.shard_rows)
         np.save(self.work.path / SHARDS, shards.of_cell)
         self.notes |= {"shards": shards.n_shards, "largest_shard": int(shards.sizes.max()), "undone": shards.n_undone}
         return shards
 
-    def partition(self, shards: ChosenShards, n_pieces: int, key: OrderKey, n_files: int) -> list[ShardOutcome]:
+    def partition(self, shards: ChosenShards, n_ranges: int, key: OrderKey, n_files: int) -> list[ShardOutcome]:
         """Release all shards, the largest first."""
         order = np.argsort(-shards.sizes, kind="stable").tolist()
-        jobs = [(self.work, shard, n_pieces, self.algorithm, self.seed, key, n_files) for shard in order]
+        jobs = [(self.work, shard, n_ranges, self.algorithm, self.seed, key, n_files) for shard in order]
         outcomes = [*self.each(local_jobs.release_one, jobs)]
-        for number in range(n_pieces):
+        for number in range(n_ranges):
             self.work.remove(f"cells-{number}")
         return outcomes
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tclose.algorithms import Algorithm
 from tclose.errors import TableError
 from tclose.release import writing
+from tclose.scale.alike_rows import TIMES, alike, chunks, copies, joined
 from tclose.scale.coded_pieces import ROW, PieceSummary, code_piece, tables_among
 from tclose.scale.row_keys import as_shares, hash_rows, mixed
 from tclose.scale.shard_choice import CellCounts
@@ -33,7 +34,7 @@ from tclose.verification.class_buckets import BucketMeasure
 from tclose.verification.judge_folder import measure_spilled, renumber_part, spill_part
 from tclose.verification.release_parts import PartCounts
 
-SAMPLE_SALT, CHECK_SALT = 2, 3
+SAMPLE_SALT, CHECK_SALT, BUCKET_SALT = 2, 3, 5
 WHOLE, TREE, SHARDS, COUNTS = "whole.pickle", "tree.pickle", "shards.npy", "counts.pickle"
 
 
@@ -52,6 +53,22 @@ class TablePiece(NamedTuple):
     file: Path
     offset: int
     n_rows: int
+
+
+class RowRange(NamedTuple):
+    """Some rows of a bucket, copies counted.
+
+    Attributes
+    ----------
+    bucket
+        Of hashes of rows.
+    first, last
+        Where they are among all copies of the bucket.
+    """
+
+    bucket: int
+    first: int
+    last: int
 
 
 @dataclass(frozen=True)
@@ -118,21 +135,44 @@ def code_one(work: WorkFolder, piece: TablePiece, names: tuple[str, ...], schema
     return summary
 
 
-def recode_one(work: WorkFolder, number: int, share: float) -> tuple[list[Counted], pl.DataFrame]:
-    """Code a piece by the values of the whole table; its joints, and the rows that fall into the sample."""
+def recode_one(work: WorkFolder, number: int, n_buckets: int) -> list[Counted]:
+    """Code a piece by the values of the whole table, count alike rows in buckets of their hashes, and count joints."""
     whole: WholeTable = work.kept(WHOLE)
     values: dict[str, pl.Series] = pickle.loads((work.path / f"values-{number}").read_bytes())
     rows = whole.recoded(work.rows(f"coded-{number}")[:], tables_among(values, whole.values))
-    work.write(f"rows-{number}", rows)
-    chosen = as_shares(mixed(rows[ROW].to_numpy(), SAMPLE_SALT)) < share
-    return whole.count_joints(rows), rows.filter(pl.Series(chosen))
+    counted = alike(rows)
+    buckets = file_numbers(mixed(counted[ROW].to_numpy(), BUCKET_SALT), n_buckets)
+    work.write(f"alike-{number}", counted[np.argsort(buckets, kind="stable")])
+    starts = np.concatenate([[0], np.cumsum(np.bincount(buckets, minlength=n_buckets))])
+    np.save(work.path / f"alike-{number}.starts.npy", starts)
+    return whole.count_joints(rows)
 
 
-def route_one(work: WorkFolder, number: int) -> CellCounts:
-    """Send the rows of a piece to the cells of the tree, and count them."""
+def number_one(
+    work: WorkFolder, bucket: int, n_pieces: int, size: int, share: float
+) -> tuple[list[RowRange], pl.DataFrame]:
+    """Count rows of a bucket that are alike over all pieces; where its copies are, and those that are in the sample."""
+    parts = []
+    for number in range(n_pieces):
+        starts = np.load(work.path / f"alike-{number}.starts.npy", mmap_mode="r")
+        parts.append(work.rows(f"alike-{number}")[int(starts[bucket]) : int(starts[bucket + 1])])
+    rows = joined(parts)
+    work.write(f"rows-{bucket}", rows)
+    ranges = [RowRange(bucket, *each) for each in chunks(int(rows[TIMES].sum()), size)]
+    samples = [in_sample(copies(rows, each.first, each.last), share) for each in ranges]
+    return ranges, pl.concat(samples or [copies(rows, 0, 0)])
+
+
+def in_sample(rows: pl.DataFrame, share: float) -> pl.DataFrame:
+    """The rows that a plan is learnt on: about a share of them, drawn by their hashes."""
+    return rows.filter(pl.Series(as_shares(mixed(rows[ROW].to_numpy(), SAMPLE_SALT)) < share))
+
+
+def route_one(work: WorkFolder, number: int, at: RowRange) -> CellCounts:
+    """Send some rows of a bucket to the cells of the tree, and count them."""
     whole: WholeTable = work.kept(WHOLE)
     tree: ShardTree = work.kept(TREE)
-    rows = work.rows(f"rows-{number}")[:]
+    rows = copies(work.rows(f"rows-{at.bucket}")[:], at.first, at.last)
     table = whole.encode(rows)
     cells = tree.cells(table, rows[ROW].to_numpy())
     counts = CellCounts.of(cells, table, tree.n_cells)

@@ -11,7 +11,7 @@ import os
 import pickle
 import secrets
 import time as clock
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +27,7 @@ from tclose.release.atomic import locked
 from tclose.release.certificate import Certificate
 from tclose.release.record import Record
 from tclose.release.release_folder import check_folder, digest_of_digests, folder_files, staged
+from tclose.scale.alike_rows import TIMES
 from tclose.scale.checked_release import (
     FolderRelease,
     certify_folder,
@@ -36,6 +37,7 @@ from tclose.scale.checked_release import (
     write_certificate,
 )
 from tclose.scale.coded_pieces import ROW, GatheredValues, coded_names
+from tclose.scale.input_files import as_spark_path, columns_of_files
 from tclose.scale.shard_choice import CellCounts, ChosenShards, choose_shards
 from tclose.scale.shard_job import OrderKey
 from tclose.scale.shard_plan import (
@@ -59,6 +61,7 @@ from tclose.verification.release_parts import PartCounts, ReleaseCounts
 
 LOG = logging.getLogger(__name__)
 MERGED = 4  # tasks that put findings of all others together, before they go to the driver
+CHANGED = "The table was changed while it was read. Leave it alone, and start again."
 STOPPED = (
     "Spark ended the work on the table; nothing was released. Its log says why. Set TCLOSE_DEBUG=1 to have its message "
     "raised instead."
@@ -137,13 +140,47 @@ def anonymize_folder_on_spark(
     files = folder_files(data) if data.is_dir() else [data]
     targets = [folder] if record is None else [folder, Path(record)]
     with locked(targets), staged(folder) as staging:
-        df = session.read.parquet(*(file.absolute().as_uri() for file in files))
+        check_cases(columns_of_files(files))
+        with as_engine_errors():
+            df = session.read.parquet(*(as_spark_path(file, pattern=True) for file in files))
         run = SparkRun.of(df, schema, method, seed, shard_rows, progress)
         digest = digest_of_digests(map(file_digest, files))
         fields, noted = run.release_folder(staging / "release", folder.name, digest, allow_single_class, show_values)
         write_certificate(staging / "release", fields)
         commit_with_record(staging / "release", folder, noted, record)
     return FolderRelease(Certificate(fields), noted)
+
+
+@contextmanager
+def as_engine_errors() -> Iterator[None]:
+    """Turn what Spark raises into a sentence."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException):
+        if os.environ.get("TCLOSE_DEBUG"):
+            raise
+        raise EngineError(STOPPED) from None
+
+
+def check_cases(names: Sequence[str]) -> None:
+    """Refuse columns that Spark would take for one.
+
+    Raises
+    ------
+    TableError
+        Two differ in case alone.
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise TableError(
+                f"Columns '{other}' and '{name}' differ in case alone, and Spark does not tell them apart. Rename one, "
+                "or use --engine local."
+            )
 
 
 @dataclass(eq=False)
@@ -211,13 +248,14 @@ class SparkRun:
                 shown = only_released(kept, whole)
                 check = self.summed(shown, key)
                 loss, n_rows = self.totals(kept)
-                shown.write.parquet(folder.as_uri())
+                shown.write.parquet(as_spark_path(folder, pattern=False))
         finally:
             kept.unpersist()
         for beside in [*folder.glob("_*"), *folder.glob(".*")]:  # what Spark notes of its own
             beside.unlink()
         with self.stage("verify"):
-            found, counts, read = self.verify(self.df.sparkSession.read.parquet(folder.as_uri()), key)
+            written = self.df.sparkSession.read.parquet(as_spark_path(folder, pattern=True))
+            found, counts, read = self.verify(written, key)
         check_release_in_parts(found, counts, (check, n_rows), (read, counts.n_rows), loss, allow_single_class)
         if n_rows != whole.n_rows:
             raise EngineError(STOPPED)
@@ -237,15 +275,20 @@ class SparkRun:
 
         with self.stage("read"):
             gathered = self.gather()
-        with self.stage("plan"):
-            whole, sample = self.encode(gathered, show_values)
-            tree = learn_tree(whole, sample, self.seed, self.shard_rows)
-            self.notes["blends"] = [cut.blend for cut in tree.root.cuts()]
-        with self.stage("route"):
-            shards = self.choose(whole, tree)
-        with self.stage("partition"):
-            made = self.partition(whole, tree, shards, key).persist(StorageLevel.DISK_ONLY)
-            self.check_failures(made)
+            whole = WholeTable.of(gathered, tuple(self.df.columns), show_values)
+            rows = self.code(whole)
+        try:
+            with self.stage("plan"):
+                whole, sample = self.sample(whole, rows)
+                tree = learn_tree(whole, sample, self.seed, self.shard_rows)
+                self.notes["blends"] = [cut.blend for cut in tree.root.cuts()]
+            with self.stage("route"):
+                shards = self.choose(whole, tree, rows)
+            with self.stage("partition"):
+                made = self.partition(whole, tree, shards, key, rows).persist(StorageLevel.DISK_ONLY)
+                self.check_failures(made)
+        finally:
+            rows.unpersist()
         return made, whole, gathered
 
     def record(self, gathered: GatheredValues, loss: float, digest: str) -> Record:
@@ -255,17 +298,10 @@ class SparkRun:
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Time a stage, and turn what Spark raises in it into a sentence."""
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-
         self.tell(name, None, None)
         started = clock.perf_counter()
-        try:
+        with as_engine_errors():
             yield
-        except (Py4JError, PySparkException):
-            if os.environ.get("TCLOSE_DEBUG"):
-                raise
-            raise EngineError(STOPPED) from None
         self.seconds[name] = clock.perf_counter() - started
         LOG.info("%s: %.3f s", name, self.seconds[name])
 
@@ -273,7 +309,7 @@ class SparkRun:
         """What work finds on the partitions of a DataFrame, those of many together, or raises."""
         from tclose.scale import spark_jobs
 
-        found = df.mapInArrow(spark_jobs.findings(work), spark_jobs.FINDING)
+        found = map_rows(df, spark_jobs.findings(work), spark_jobs.FINDING)
         yield from received(found.repartition(MERGED).mapInArrow(spark_jobs.merged(work), spark_jobs.FINDING))
 
     def gather(self) -> GatheredValues:
@@ -286,45 +322,63 @@ class SparkRun:
         gathered.check()
         return gathered
 
-    def encode(self, gathered: GatheredValues, show_values: bool) -> tuple[WholeTable, pl.DataFrame]:
-        """The whole table, and a sample of its rows."""
-        from tclose.scale.spark_jobs import Coder, Sampling
+    def code(self, whole: WholeTable) -> Any:
+        """The rows coded, those that are alike as one with how many they are; kept by Spark."""
+        from pyspark import StorageLevel
+        from pyspark.sql.functions import col
+        from pyspark.sql.functions import sum as summed
 
-        whole = WholeTable.of(gathered, tuple(self.df.columns), show_values)
+        from tclose.scale.spark_jobs import Coding
+
+        names = [f"`{name}`" for name in (*self.numbers, ROW)]
+        schema = ", ".join(f"{name} long" for name in (*names, TIMES))
+        coded = map_rows(self.df, Coding(whole, row_key(self.seed)), schema)
+        alike = coded.groupBy(*map(col, names)).agg(summed(TIMES).alias(TIMES))
+        return alike.persist(StorageLevel.DISK_ONLY)
+
+    @property
+    def numbers(self) -> list[str]:
+        """The names of the coded columns."""
+        return [str(place) for place in range(len(coded_names(self.schema)))]
+
+    def sample(self, whole: WholeTable, rows: Any) -> tuple[WholeTable, pl.DataFrame]:
+        """The whole table with its joints, and a sample of its rows."""
+        from tclose.scale.spark_jobs import Sampling
+
         joints: list[Counted] | None = None
         samples: list[pl.DataFrame] = []
-        sampling = Sampling(Coder(whole, row_key(self.seed)), sample_share(whole.n_rows, self.shard_rows))
-        for counted, chosen in self.findings(self.df, sampling):
+        for counted, chosen in self.findings(rows, Sampling(whole, sample_share(whole.n_rows, self.shard_rows))):
             samples += chosen
             if counted is not None:
                 joints = (
                     counted if joints is None else [add_counted(*both) for both in zip(joints, counted, strict=True)]
                 )
-        whole = whole.with_joints(joints or [])
+        if joints is None:
+            raise TableError(CHANGED)
+        whole = whole.with_joints(joints)
         whole.requirement.check_counts(whole.n_rows, whole.references)
         return whole, pl.concat(samples)
 
-    def choose(self, whole: WholeTable, tree: ShardTree) -> ChosenShards:
+    def choose(self, whole: WholeTable, tree: ShardTree, rows: Any) -> ChosenShards:
         """The shards, by the counts of all rows."""
-        from tclose.scale.spark_jobs import Coder, Counting
+        from tclose.scale.spark_jobs import Counting
 
         counts: CellCounts | None = None
-        for found in self.findings(self.df, Counting(Coder(whole, row_key(self.seed)), tree)):
+        for found in self.findings(rows, Counting(whole, tree)):
             counts = found if counts is None else counts if found is None else counts.plus(found)
         if counts is None or int(counts.sizes.sum()) != whole.n_rows:
-            raise TableError("The table was changed while it was read. Leave it alone, and start again.")
+            raise TableError(CHANGED)
         shards = choose_shards(whole, tree, counts, self.shard_rows)
         self.notes |= {"shards": shards.n_shards, "largest_shard": int(shards.sizes.max()), "undone": shards.n_undone}
         return shards
 
-    def partition(self, whole: WholeTable, tree: ShardTree, shards: ChosenShards, key: OrderKey) -> Any:
+    def partition(self, whole: WholeTable, tree: ShardTree, shards: ChosenShards, key: OrderKey, rows: Any) -> Any:
         """All shards released, rows in the order of their keys, spread over files; not computed yet."""
-        from tclose.scale.spark_jobs import FILE, ORDER, SHARD, Coder, Releasing, Routing
+        from tclose.scale.spark_jobs import FILE, ORDER, SHARD, Releasing, Routing
 
         n_files = whole.n_rows // FILE_ROWS + 1
-        numbers = [str(place) for place in range(len(coded_names(self.schema)))]
-        coded = ", ".join(f"`{name}` long" for name in (*numbers, ROW, SHARD))
-        routed = self.df.mapInArrow(Routing(Coder(whole, row_key(self.seed)), tree, shards).__call__, coded)
+        coded = ", ".join(f"`{name}` long" for name in (*self.numbers, ROW, SHARD))
+        routed = map_rows(rows, Routing(whole, tree, shards), coded)
         target = released_schema(whole)
         releasing = Releasing(whole, self.algorithm, self.seed, key, n_files, arrow_schema(target))
         made = routed.groupBy(SHARD).applyInArrow(as_function(releasing), target)
@@ -358,9 +412,17 @@ class SparkRun:
             return judge_parts(whole, BucketMeasure()), whole, check
         n_buckets = whole.n_rows // BUCKET_ROWS + 1
         columns = ", ".join(f"`{name}` long" for name in (*map(str, range(len(whole.columns))), BUCKET))
-        numbered = shown.mapInArrow(Bucketing(whole, n_buckets).__call__, columns)
+        numbered = map_rows(shown, Bucketing(whole, n_buckets), columns)
         measured = numbered.groupBy(BUCKET).applyInArrow(as_function(Measuring(whole)), FINDING)
         return judge_parts(whole, merge_measures(received(measured))), whole, check
+
+
+def map_rows(df: Any, work: Callable[[Any], Any], schema: str) -> Any:
+    """What work makes of the rows of each partition; columns may have any names."""
+    from tclose.scale.spark_jobs import with_names
+
+    plain = df.toDF(*map(str, range(len(df.columns))))
+    return plain.mapInArrow(with_names(work, list(df.columns)), schema)
 
 
 def only_released(made: Any, whole: WholeTable) -> Any:

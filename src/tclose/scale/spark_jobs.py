@@ -17,9 +17,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose.algorithms import Algorithm
+from tclose.errors import TableError
+from tclose.scale.alike_rows import TIMES, alike, chunks, copies
 from tclose.scale.coded_pieces import ROW, GatheredValues, PieceSummary, code_piece, tables_among
-from tclose.scale.local_jobs import SAMPLE_SALT, checksum, file_numbers
-from tclose.scale.row_keys import as_shares, mixed
+from tclose.scale.local_jobs import checksum, file_numbers, in_sample
 from tclose.scale.shard_choice import CellCounts, ChosenShards
 from tclose.scale.shard_job import OrderKey, release_shard
 from tclose.scale.shard_tree import ShardTree
@@ -65,6 +66,15 @@ class Finder(Protocol):
     def merge(self, found: list[Any]) -> Any:
         """What several partitions add together."""
         ...
+
+
+def with_names(work: Callable[[Batches], Any], names: list[str]) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """Work on rows whose columns have no names on their way through Spark, which takes dots in them for its own."""
+
+    def task(batches: Batches) -> Iterator[pa.RecordBatch]:
+        yield from work(batch.rename_columns(names) for batch in batches)
+
+    return task
 
 
 def findings(work: Finder) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
@@ -125,35 +135,61 @@ class Statistics:
 
 
 @dataclass(frozen=True)
-class Coder:
-    """Codes rows by the values of the whole table."""
+class Coding:
+    """Codes rows by the values of the whole table, and counts those that are alike."""
 
     whole: WholeTable
     key: int
 
-    def coded(self, batches: Batches) -> Iterator[pl.DataFrame]:
-        """The rows of a partition, some at a time."""
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """The coded rows of a partition, each with how many are like it.
+
+        All was read before. What cannot be read now is of a table that has changed: its rows are left out, and missed
+        when all are counted.
+        """
         for frame in pieces(batches):
-            rows, summary = code_piece(frame, self.whole.schema, self.key)
-            yield self.whole.recoded(rows, tables_among(summary.values, self.whole.values))
+            try:
+                rows, summary = code_piece(frame, self.whole.schema, self.key)
+                counted = alike(self.whole.recoded(rows, tables_among(summary.values, self.whole.values)))
+            except TableError:
+                continue
+            yield from batches_of({name: pa.array(_signed(counted[name])) for name in counted.columns})
+
+
+def _signed(column: pl.Series) -> NDArray[np.int64]:
+    """Numbers as Spark has them, which knows none without a sign."""
+    values = column.to_numpy()
+    return values.view(np.int64) if values.dtype == np.uint64 else values.astype(np.int64)
+
+
+def unsigned(rows: pl.DataFrame) -> pl.DataFrame:
+    """Coded rows with their hashes as they were before they went to Spark."""
+    return rows.with_columns(pl.Series(ROW, rows[ROW].to_numpy().view(np.uint64)))
+
+
+def numbered(batches: Batches) -> Iterator[pl.DataFrame]:
+    """The rows of a partition of counted ones, copies told apart, some at a time."""
+    for frame in pieces(batches):
+        rows = unsigned(frame)
+        for first, last in chunks(int(rows[TIMES].sum()), PIECE_ROWS):
+            yield copies(rows, first, last)
 
 
 @dataclass(frozen=True)
 class Sampling:
     """Counts the joints of a partition, and takes the rows that fall into the sample."""
 
-    coder: Coder
+    whole: WholeTable
     share: float
 
     def __call__(self, batches: Batches) -> tuple[list[Counted] | None, list[pl.DataFrame]]:
         """The joints, and the sample, of a partition."""
         joints: list[Counted] | None = None
         chosen: list[pl.DataFrame] = []
-        for rows in self.coder.coded(batches):
-            counted = self.coder.whole.count_joints(rows)
+        for rows in numbered(batches):
+            counted = self.whole.count_joints(rows)
             joints = counted if joints is None else [add_counted(*both) for both in zip(joints, counted, strict=True)]
-            drawn = as_shares(mixed(rows[ROW].to_numpy(), SAMPLE_SALT)) < self.share
-            chosen.append(rows.filter(pl.Series(drawn)))
+            chosen.append(in_sample(rows, self.share))
         return joints, chosen
 
     def merge(self, found: list[Any]) -> tuple[list[Counted] | None, list[pl.DataFrame]]:
@@ -170,14 +206,14 @@ class Sampling:
 class Counting:
     """Sends the rows of a partition through the tree, and counts them."""
 
-    coder: Coder
+    whole: WholeTable
     tree: ShardTree
 
     def __call__(self, batches: Batches) -> CellCounts | None:
         """The counts of a partition; None if it has no rows."""
         total: CellCounts | None = None
-        for rows in self.coder.coded(batches):
-            table = self.coder.whole.encode(rows)
+        for rows in numbered(batches):
+            table = self.whole.encode(rows)
             counts = CellCounts.of(self.tree.cells(table, rows[ROW].to_numpy()), table, self.tree.n_cells)
             total = counts if total is None else total.plus(counts)
         return total
@@ -194,16 +230,15 @@ class Counting:
 class Routing:
     """Gives every row, coded, the number of its shard."""
 
-    coder: Coder
+    whole: WholeTable
     tree: ShardTree
     shards: ChosenShards
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """The coded rows of a partition."""
-        for rows in self.coder.coded(batches):
-            cells = self.tree.cells(self.coder.whole.encode(rows), rows[ROW].to_numpy())
-            columns = {name: rows[name].to_numpy().astype(np.int64) for name in rows.columns if name != ROW}
-            columns[ROW] = rows[ROW].to_numpy().view(np.int64)  # Spark has no numbers without a sign
+        for rows in numbered(batches):
+            cells = self.tree.cells(self.whole.encode(rows), rows[ROW].to_numpy())
+            columns = {name: _signed(rows[name]) for name in rows.columns}
             columns[SHARD] = self.shards.of_cell[cells]
             yield from batches_of({name: pa.array(column) for name, column in columns.items()})
 
@@ -240,9 +275,7 @@ class Releasing:
             return pa.table({**none, FAILURE: failure}).select(self.target.names)
 
     def _released(self, table: pa.Table) -> pa.Table:
-        coded = as_frame(table)
-        columns = {name: coded[name].to_numpy() for name in coded.columns if name not in (ROW, SHARD)}
-        rows = pl.DataFrame({**columns, ROW: coded[ROW].to_numpy().view(np.uint64)})
+        rows = unsigned(as_frame(table).drop(SHARD))
         made = release_shard(self.whole, rows, self.algorithm, self.seed, self.key)
         more = {
             FILE: pa.array(file_numbers(made.order, self.n_files).astype(np.int32)),

@@ -14,7 +14,7 @@ from tclose.algorithms import find
 from tclose.algorithms.control import Control
 from tclose.algorithms.mondrian.mondrian import Mondrian
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.tight.tight import Tight
+from tclose.algorithms.tight.tight import SLACKS, Tight, left_to_classes
 from tclose.datasets import census, hospital
 from tclose.errors import InfeasibleError, SchemaError
 from tclose.schema.schema import Schema
@@ -190,6 +190,21 @@ def test_the_reference_may_be_a_larger_table() -> None:
         check(table, requirement, partition)
         n_found += 1
     assert n_found > 10
+
+
+@pytest.mark.parametrize("asked", [{"t": 0.4}, {"rise": 0.4}, {"beta": 1.2}])
+def test_slack_is_a_part_of_what_the_table_leaves(asked: dict[str, Any]) -> None:
+    """A table at 0.75 of what is allowed can still be cut, with whatever slack a sample of it is best split with."""
+    whole, requirement = ill_people(900, distance="equal", **asked)
+    assert left_to_classes(whole, requirement) == 1
+    reference = np.array([300, 300, 300])
+    requirement = replace(requirement, attributes=(replace(requirement.attributes[0], reference=reference),))
+    colds, others = (np.flatnonzero((whole.codes[0] == 0) == is_cold) for is_cold in (True, False))
+    table = whole.take(np.sort(np.concatenate([colds[:190], others[:110]])))  # 0.3 more colds than in the reference
+    left = left_to_classes(table, requirement)
+    assert left == pytest.approx(0.25, abs=0.001)
+    assert 1 - max(SLACKS) * left > 0.75
+    assert run(method("fast"), table, requirement).n_classes > 10
 
 
 def test_the_reference_may_lack_a_value_of_a_matrix() -> None:

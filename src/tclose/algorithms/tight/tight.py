@@ -55,7 +55,8 @@ class Tight:
     1. Split. Of all cuts of a class, the one that lowers the cost most and whose sides are both
        close is taken. Cuts that would save more are mended first: rows move over until both
        sides are close. A class of N of n rows may use only t (1 - slack log(N / 2k) / log(n / 2k)),
-       so that what t allows is spent near the leaves; the slack is found on a sample.
+       so that what t allows is spent near the leaves; the slack is found on a sample. Of a table that is itself
+       away from the reference, as a shard is, it is a part of what that leaves.
     2. Search. Rows move to neighbouring classes or are swapped, and a few classes at a time are
        built anew, wherever that costs less and all stay close.
 
@@ -148,6 +149,29 @@ def best_slack(sample: EncodedTable, requirement: Requirement, rng: np.random.Ge
     run = _TightRun(sample, decidable(requirement), EFFORTS["fast"], Control())
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return run.find_slacks(run.softened, rng, pool)[0]
+
+
+def left_to_classes(table: EncodedTable, requirement: Requirement) -> float:
+    """The part of every t, rise and beta that a table as a whole does not use: 1 where it is the reference itself.
+
+    Slacks are parts of this. A table that is measured against another one, as a shard against the whole, may be at
+    0.7 t before it is cut; if its first classes were to stay within 0.6 t, it could not be cut at all.
+    """
+    used = 0.0
+    for attribute, codes in zip(requirement.attributes, table.codes, strict=True):
+        counts = np.bincount(codes, minlength=len(attribute.reference))
+        if np.array_equal(counts, attribute.reference):
+            continue
+        if attribute.t:
+            used = max(used, float(attribute.distance(counts) / attribute.t))
+        caps, known = attribute.caps, attribute.reference > 0
+        shares = attribute.reference[known] / attribute.reference.sum()
+        extra = counts[known] / max(len(table), 1) - shares
+        if caps is not None and caps.rise:
+            used = max(used, float(extra.max()) / float(caps.rise))
+        if caps is not None and caps.beta:
+            used = max(used, float((extra / shares).max()) / float(caps.beta))
+    return max(1.0 - used, 0.0)
 
 
 @dataclass(eq=False)
@@ -279,11 +303,13 @@ class _TightRun:
         def loss(slack: float) -> float:
             return sample.table.loss(sample.split(slack, self.effort.mends, 0, sampling))
 
-        losses = self.mapped(pool, loss, SLACKS, sampling)
+        room = left_to_classes(self.table, self.requirement)
+        slacks = [room * slack for slack in SLACKS]
+        losses = self.mapped(pool, loss, slacks, sampling)
         if sampling.stop:
             self.in_time, self.halt[0] = False, False
-            return [SLACKS[int(np.argmin(losses))]]
-        return [SLACKS[place] for place in np.argsort(losses, kind="stable")[: self.effort.slacks]]
+            return [slacks[int(np.argmin(losses))]]
+        return [slacks[place] for place in np.argsort(losses, kind="stable")[: self.effort.slacks]]
 
     def search(
         self, labels: Labels, rng: np.random.Generator, pool: ThreadPoolExecutor, known: float,
