@@ -269,5 +269,5 @@ def test_a_comparison_counts_rows_left_out_as_lost() -> None:
 
 
 def test_a_share_that_is_no_number_is_refused() -> None:
-    with pytest.raises(tclose.SchemaError, match="^Schema: suppress_rows must be a number"):
+    with pytest.raises(tclose.SchemaError, match=r"^Schema: suppress_rows must be a number"):
         Schema.from_dict(schema_of(suppress_rows="some"))
