@@ -108,10 +108,10 @@ class Mondrian:
         while (rows := _not_all_tried(table, found.labels)).size and not control.stop:
             part = table.take(rows)
             before = Partition.of(found.labels[rows])
-            medians = _run(part, requirement, before.labels, control, at_medians=True)
+            medians = _run(part, requirement, before.labels, control, at_medians=True, is_first=False)
             if medians.n_classes == before.n_classes:
-                break
-            again = _run(part, requirement, medians.labels, control)
+                return replace(found, facts=medians.facts)
+            again = _run(part, requirement, medians.labels, control, is_first=False)
             labels = found.labels.copy()
             labels[rows] = found.n_classes + again.labels
             found = replace(Partition.of(labels), facts=again.facts)
@@ -125,8 +125,12 @@ def _run(
     control: Control,
     *,
     at_medians: bool = False,
+    is_first: bool = True,
 ) -> Partition:
-    """Cut the classes of these labels until no cut is found: those that save most, or those of the textbook."""
+    """Cut the classes of these labels until no cut is found: those that save most, or those of the textbook.
+
+    Only the first run tells what share is done, so that it never goes back.
+    """
     from tclose.kernels.closeness import NO, YES
 
     work = _Work.of(table, requirement, labels, at_medians)
@@ -136,7 +140,7 @@ def _run(
         if status == work.kernels.ASKED:
             close = all(requirement.holds(side) for side in work.sides(len(table.axes)))
             work.state[work.kernels.VERDICT] = YES if close else NO
-        control.report(done=work.share_done())
+        control.report(done=work.share_done() if is_first else None)
         if control.stop:
             work.put_back()
             stopped = True
