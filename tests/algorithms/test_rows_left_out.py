@@ -266,3 +266,8 @@ def test_a_comparison_counts_rows_left_out_as_lost() -> None:
     assert found.done[0].loss == pytest.approx(release.loss)
     assert found.done[0].left_out_rows == FAR
     assert found.done[0].as_dict()["left_out_rows"] == FAR
+
+
+def test_a_share_that_is_no_number_is_refused() -> None:
+    with pytest.raises(tclose.SchemaError, match=r"^Schema: suppress_rows must be a number"):
+        Schema.from_dict(schema_of(suppress_rows="some"))

@@ -92,7 +92,7 @@ def parse(keys: Mapping[str, Any], base: Path, known: list[str]) -> tuple[dict[s
     rest |= {"roles": _roles(keys["roles"], problems)} if "roles" in keys else {}
     if "suppress_rows" in keys:
         try:
-            rest["suppress_rows"] = exact(keys["suppress_rows"], "schema", "suppress_rows")
+            rest["suppress_rows"] = exact(keys["suppress_rows"], "", "suppress_rows")
         except SchemaError as error:
             problems.append(str(error))
     return {"k": keys.get("k", 1), "quasi": quasi, "sensitive": sensitive, "joint": joint, **rest}, problems
@@ -122,7 +122,8 @@ def exact(given: object, where: str, key: str) -> Fraction:
             raise ValueError
         return Fraction(given) if isinstance(given, Fraction) else Fraction(str(given))
     except (ArithmeticError, ValueError):
-        raise SchemaError(f'{where}: {key} must be a number such as 0.2, or a fraction such as "1/3".') from None
+        place = f"{where}: " if where else ""
+        raise SchemaError(f'{place}{key} must be a number such as 0.2, or a fraction such as "1/3".') from None
 
 
 def _columns(
