@@ -10,7 +10,13 @@ from typing import Any
 from docs.generate.marked import DOCS, ROOT, table
 from docs.generate.results import NoSourceError, result
 
-BLOCK = re.compile(r"(<!-- figures: ([\w/-]+) -->\n)(.*?)(\n<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- figures: ([\w/-]+) -->\n)(.*?)\n?(<!-- end -->)", re.DOTALL)
+CAPPED = {  # what the pages call the tables of caps
+    "adult-occupation": "Adult",
+    "nist": "NIST ACS 2019",
+    "support2": "SUPPORT",
+    "diabetes": "diabetes",
+}
 READERS = {  # what the pages call the readers of a campaign
     "csv": "CSV",
     "gzip": "gzipped CSV",
@@ -171,10 +177,174 @@ def bounds() -> str:
     )
 
 
+def caps() -> str:
+    """What caps on belief cost: loss, and the largest rise of a share in points, by table, promise and method."""
+    found = result("caps")
+    rows, methods = [], list(next(iter(next(iter(found["tables"].values())).values())))
+    for name, by_promise in found["tables"].items():
+        for place, (words, runs) in enumerate(by_promise.items()):
+            told = [f"{runs[method]['loss']:.4f} ({100 * runs[method]['rise']:.1f})" for method in methods]
+            rows.append(["" if place else CAPPED[name], words, *told])
+    return table(["", "asked", *(f"`{method}`" for method in methods)], rows) + (
+        f"\n\nMeasured {found['date']}; k = {found['k']}. No figure depends on a clock."
+    )
+
+
+def caps_cost() -> str:
+    """How much more is lost where shares are capped, and how far they rise where they are not."""
+    tables = result("caps")["tables"]
+    told = []
+    for name, by_promise in tables.items():
+        alone, capped = (by_promise[words]["tight"] for words in ("t = 0.2", "t = 0.2, rise = 0.1"))
+        more = 100 * (capped["loss"] / alone["loss"] - 1)
+        told.append(f"{CAPPED[name]} {100 * alone['rise']:.1f} points and {more:.0f} %")
+    return (
+        "How far a share rises by `tight` with t alone, and how much more is lost if it may rise by 10 points only:\n"
+        + ";\n".join(told)
+        + "."
+    )
+
+
+def caps_burel() -> str:
+    """BUREL's promise by BUREL and by our methods, beside what its paper prints."""
+    found, printed = result("caps")["burel"], result("burel")
+    names = list(next(iter(found.values())))
+    header = [
+        "beta",
+        "BUREL, real census",
+        *("BUREL" + name[5:] if name[:5] == "burel" else f"`{name}`" for name in names),
+    ]
+    rows = [
+        [beta, f"{printed['losses'][beta]:.3f}", *(f"{runs[name]['loss']:.3f}" for name in names)]
+        for beta, runs in found.items()
+    ]
+    return (
+        table(header, rows) + f"\n\n{printed['tool']}, real census: {printed['origin']}.\nEntered {printed['entered']}."
+    )
+
+
+def rows_left_out() -> str:
+    """What leaving rows out buys, by table, t, k and method."""
+    found = result("rows_left_out")
+    rows, before = [], ""
+    for cell in found["cells"]:
+        for name, by_share in cell["runs"].items():
+            title = f"{cell['title']}, {cell['rows']:,} rows"
+            told = [
+                f"{run['loss']:.4f}" + (f" ({run['left_out']:,})" if run["left_out"] else "")
+                for run in by_share.values()
+            ]
+            rows.append(["" if title == before else title, cell["t"], str(cell["k"]), f"`{name}`", *told])
+            before = title
+    header = ["table", "t", "k", "", *(f"{float(share):.0%} allowed" for share in found["shares"])]
+    return table(header, rows) + f"\n\nMeasured {found['date']}. No figure depends on a clock."
+
+
+def rows_left_out_bought() -> str:
+    """In how many runs rows were left out, and how much less was lost by it."""
+    found = result("rows_left_out")
+    told = []
+    for words, is_adult in (("On Adult's twelve cells", True), ("On the tables with outliers", False)):
+        for method in ("tight", "mondrian"):
+            cells = [each["runs"][method] for each in found["cells"] if each["table"].startswith("adult") == is_adult]
+            runs = [(cell[share], cell["0"]["loss"]) for cell in cells for share in found["shares"] if share != "0"]
+            saved = [100 * (1 - run["loss"] / least) for run, least in runs if run["left_out"]]
+            gained = f", and the loss is lower by {min(saved):.1f} to {max(saved):.1f} %" if saved else ""
+            told.append(f"{words} `{method}` leaves rows out in {len(saved)} of {len(runs)} runs{gained}.")
+    all_runs = [runs for cell in found["cells"] for runs in cell["runs"].values()]
+    few, many = found["shares"][1:]
+    worse = sum(runs[many]["loss"] > runs[few]["loss"] for runs in all_runs)
+    return "\n".join(
+        [
+            *told,
+            f"In {worse} of {len(all_runs)} cases {float(many):.0%} allowed lose more than {float(few):.0%} do:",
+            "only a few numbers of rows to leave out are tried, and which depends on the share.",
+        ]
+    )
+
+
+def persons() -> str:
+    """What one row of a person tells, and what all of them do."""
+    found = result("persons")
+    asked = found["asked"].items()
+    rows = [
+        [
+            words,
+            f"{each['loss']:.3f}",
+            str(each["persons"]),
+            *(f"{100 * each[known]:.1f} %" for known in ("one_row", "all_rows")),
+        ]
+        for words, each in asked
+    ]
+    more = max(100 * (each["all_rows"] - each["one_row"]) for _, each in asked)
+    return (
+        f"{found['rows']:,} visits of {found['persons']:,} persons; without a release {100 * found['blind']:.1f} % of "
+        "them are guessed right:\n\n"
+        + table(["asked", "loss", "fewest persons of a class", "one row known", "all rows known"], rows)
+        + f"\n\nWith all rows known up to {more:.0f} points more of the persons are guessed right than with one. "
+        f"Measured {found['date']}."
+    )
+
+
+def objectives_queries() -> str:
+    """The error of COUNT queries by objective and method."""
+    found = result("objectives")
+    names = [name for name in next(iter(found["tables"].values())) if name != "rows"]
+    least = [
+        name
+        for name, runs in found["tables"].items()
+        if min(names, key=lambda each: runs[each]["query_error"]) == "tight, queries"
+    ]
+    rows = [
+        [
+            name,
+            f"{runs['rows']:,}",
+            *(f"{100 * runs[each]['query_error']:.1f}" for each in names),
+            *(f"{runs[each]['loss']:.3f}" for each in ("tight", "tight, queries")),
+        ]
+        for name, runs in found["tables"].items()
+    ]
+    header = ["", "rows", "loss", "queries", *(f"`{name}`" for name in names[2:]), "its loss", "by queries"]
+    return table(header, rows) + (
+        f"\n\nWith `queries`, `tight` has the least error on {len(least)} of {len(rows)} tables. "
+        f"Measured {found['date']}; no figure depends on a clock."
+    )
+
+
+def objectives_classify() -> str:
+    """How well a target is told by classes and by a classifier, by objective."""
+    found = result("objectives")["classify"]
+    ways = ("tight", "tight, classify")
+    rows = [
+        [
+            f"{name}, {each['target']}",
+            *(f"{each[way][what]:.3f}" for what in ("mixed", "accuracy") for way in ways),
+            *(f"{each[way]:.3f}" for way in ("most frequent", "original")),
+            *(f"{each[way]['loss']:.3f}" for way in ways),
+        ]
+        for name, each in found.items()
+    ]
+    by = "by classify"
+    mixed = sum(each[ways[1]]["mixed"] < each[ways[0]]["mixed"] for each in found.values())
+    gains = [100 * (each[ways[1]]["accuracy"] - each[ways[0]]["accuracy"]) for each in found.values()]
+    return table(["", "mixed", by, "accuracy", by, "most frequent", "original", "loss", by], rows) + (
+        f"\n\nFewer rows are mixed on {mixed} of {len(rows)}. The accuracy of a forest changes by {min(gains):+.1f} to "
+        f"{max(gains):+.1f} points."
+    )
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "rivals": rivals,
     "rivals/saved": rivals_saved,
     "bounds": bounds,
+    "caps": caps,
+    "caps/cost": caps_cost,
+    "caps/burel": caps_burel,
+    "rows_left_out": rows_left_out,
+    "rows_left_out/bought": rows_left_out_bought,
+    "persons": persons,
+    "objectives/queries": objectives_queries,
+    "objectives/classify": objectives_classify,
     "verify_large": verify_large,
     "first_mile": first_mile,
     "readers": readers,
@@ -195,7 +365,7 @@ def filled(text: str) -> str:
     def made(block: re.Match[str]) -> str:
         if block[2] not in TABLES:
             raise NoSourceError(f"There is no table of figures '{block[2]}'.")
-        return f"{block[1]}{TABLES[block[2]]()}{block[4]}"
+        return f"{block[1]}{TABLES[block[2]]()}\n{block[4]}"
 
     return BLOCK.sub(made, text)
 
