@@ -15,7 +15,7 @@ from docs.generate.loss_tables import LOSS_TABLES
 from docs.generate.marked import DOCS, ROOT, table
 from docs.generate.results import NoSourceError
 
-BLOCK = re.compile(r"(<!-- figures: ([\w/-]+) -->\n)(.*?)(\n<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- figures: ([\w/-]+) -->\n)(.*?)\n?(<!-- end -->)", re.DOTALL)
 CAPPED = {  # what the pages call the tables of caps
     "adult-occupation": "Adult",
     "nist": "NIST ACS 2019",
@@ -171,7 +171,7 @@ def caps_burel() -> str:
         for beta, runs in found.items()
     ]
     return (
-        table(header, rows) + f"\n\n{printed['tool']}, real census: {printed['origin']}; entered {printed['entered']}."
+        table(header, rows) + f"\n\n{printed['tool']}, real census: {printed['origin']}.\nEntered {printed['entered']}."
     )
 
 
@@ -196,14 +196,23 @@ def rows_left_out_bought() -> str:
     """In how many runs rows were left out, and how much less was lost by it."""
     found = results.result("rows_left_out")
     told = []
-    for words, is_adult in (("Of Adult's twelve cells", True), ("On the tables with outliers", False)):
+    for words, is_adult in (("On Adult's twelve cells", True), ("On the tables with outliers", False)):
         for method in ("tight", "mondrian"):
             cells = [each["runs"][method] for each in found["cells"] if each["table"].startswith("adult") == is_adult]
             runs = [(cell[share], cell["0"]["loss"]) for cell in cells for share in found["shares"] if share != "0"]
             saved = [100 * (1 - run["loss"] / least) for run, least in runs if run["left_out"]]
             gained = f", and the loss is lower by {min(saved):.1f} to {max(saved):.1f} %" if saved else ""
             told.append(f"{words} `{method}` leaves rows out in {len(saved)} of {len(runs)} runs{gained}.")
-    return "\n".join(told)
+    all_runs = [runs for cell in found["cells"] for runs in cell["runs"].values()]
+    few, many = found["shares"][1:]
+    worse = sum(runs[many]["loss"] > runs[few]["loss"] for runs in all_runs)
+    return "\n".join(
+        [
+            *told,
+            f"In {worse} of {len(all_runs)} cases {float(many):.0%} allowed lose more than {float(few):.0%} do:",
+            "only a few numbers of rows to leave out are tried, and which depends on the share.",
+        ]
+    )
 
 
 def objectives_queries() -> str:
@@ -286,7 +295,7 @@ def filled(text: str) -> str:
     def made(block: re.Match[str]) -> str:
         if block[2] not in TABLES:
             raise NoSourceError(f"There is no table of figures '{block[2]}'.")
-        return f"{block[1]}{TABLES[block[2]]()}{block[4]}"
+        return f"{block[1]}{TABLES[block[2]]()}\n{block[4]}"
 
     return BLOCK.sub(made, text)
 

@@ -76,6 +76,13 @@ def test_a_figure_that_differs_is_found() -> None:
     assert filled(changed) == text != changed
 
 
+def test_an_empty_block_is_filled_and_takes_nothing_after_it() -> None:
+    made = TABLES["bounds"]()
+    empty = "<!-- figures: bounds -->\n<!-- end -->\n\nwords\n\n<!-- figures: bounds -->\n1.23\n<!-- end -->\n"
+    block = f"<!-- figures: bounds -->\n{made}\n<!-- end -->\n"
+    assert filled(empty) == f"{block}\nwords\n\n{block}"
+
+
 def test_a_block_without_a_source_is_found() -> None:
     with pytest.raises(NoSourceError, match="nothing"):
         filled("<!-- figures: nothing -->\n1.23\n<!-- end -->")
