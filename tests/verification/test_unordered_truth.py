@@ -188,6 +188,16 @@ def test_blocks_and_forgotten_answers_change_nothing(monkeypatch: pytest.MonkeyP
     assert tclose.verify(shuffled(pl.DataFrame(release.table)), schema, original=frame).holds
 
 
+def test_bounds_of_missing_values_are_not_those_of_others_in_whatever_order() -> None:
+    age = {"kind": "numeric", "publish": "bounds", "bottom": 20, "top": 60}
+    keys = {"k": 2, "missing": "category", "quasi": {"age": age}, "sensitive": ILL}
+    table = pl.DataFrame({"age": [None, None, 10, 70], "ill": ["x"] * 4})
+    for of_values, holds in (("*", True), (None, False)):
+        ends = pl.Series([of_values, of_values, None, None], dtype=pl.String)
+        shown = pl.DataFrame({"age_low": ends, "age_high": ends, "ill": ["x"] * 4})
+        assert tclose.verify(shown, keys, original=table, in_order=False).holds == holds
+
+
 def test_an_order_that_is_true_by_chance_does_not_say_whose_a_row_is() -> None:
     table = pl.DataFrame({"who": [*"abab"], "age": [20] * 4, "zip": ["11", "12", "11", "12"]})
     keys = {

@@ -127,13 +127,15 @@ class Fit:
 def fits_of(original: Source, released: Source, schema: Schema, quasi: Quasi, rows: NDArray[np.int64]) -> list[Fit]:
     """Which released values of a quasi-identifier may stand for which of those in some rows of the original.
 
-    One for each released column; none for means, which stand for no single row.
+    One for each released column, and one for bounds that are both empty; none for means, which stand for no single row.
     """
     if quasi.publish == "mean":
         return []
     check = _Truth(original, released, schema, rows, None)
     values = factorize(check.taken(quasi.column))
-    return check.fits(quasi, values, read_originals(values.values, quasi, schema))
+    originals = read_originals(values.values, quasi, schema)
+    empty = [check.empty_bounds(quasi, values, originals)] if quasi.publish == "bounds" else []
+    return [*check.fits(quasi, values, originals), *empty]
 
 
 class _Truth:
@@ -248,6 +250,15 @@ class _Truth:
             else Fit(column, values, self._cover_rule(quasi, column, originals))
             for place, column in enumerate(columns)
         ]
+
+    def empty_bounds(self, quasi: Quasi, values: Factored, originals: Originals) -> Fit:
+        """Two empty bounds are a missing value where there are any: those that are open at both ends have stars."""
+        ends = [factored_column(self.released.column(name)).codes == -1 for name in quasi.released]
+        shown = Factored(np.where(ends[0] & ends[1], 0, -1).astype(np.int32), pl.Series(["both empty"]))
+        no_value = np.append(originals.missing, True)
+        if not no_value[values.codes].any():
+            return Fit(shown, values, lambda at, which: np.ones(len(at), bool))
+        return Fit(shown, values, lambda at, which: (at == -1) | no_value[which])
 
     def _cover_rule(self, quasi: Quasi, released: Factored, originals: Originals) -> Rule:
         names, form = names_of(released.values), ReleasedForm.of(released.values, quasi, self.schema)
