@@ -81,6 +81,41 @@ def readers() -> str:
     )
 
 
+def history_attackers() -> str:
+    """How often attackers of random histories believe more than is allowed, and by how much."""
+    found = result("histories")
+    ways = ("ours", "first_release_alone", "naive")
+
+    def beyond(way: str, who: str) -> str:
+        counts, worst = found[way]["counts"], found[way]["worst_excess"][who]
+        n = counts[f"{who}: beyond what is allowed"]
+        if who == "believes releases and promise" and counts["no world"]:
+            return f"no world fits in {counts['no world']} of {counts['attacked']}, {n} in the others"
+        return f"{n} of {counts[f'{who}: tried']}" + (f", by {worst:.2g}" if n else "")
+
+    named = {
+        "believes the releases and the promise": "believes releases and promise",
+        "believes the releases alone": "believes releases alone",
+        "knows the program, and all values of those who wait": "knows the program",
+        "has the record as well, with its counts of who waits": "knows the program and the record",
+    }
+    header = ["who", "histories", "the first release alone", "every table released anew"]
+    return table(header, [[shown, *(beyond(way, who) for way in ways)] for shown, who in named.items()])
+
+
+def history_events() -> str:
+    """What happened in these histories."""
+    found = result("histories")
+    events = found["events"]
+    named = {
+        "added": "added", "changed": "entered with changed values", "moved": "have other quasi-identifiers",
+        "deleted": "left", "returned": "returned", "withdrawn": "withdrawn", "new_waiting": "waited, being new",
+        "changes_held": "held with a changed value", "deletions_held": "held though deleted",
+    }  # fmt: skip
+    rows = [[shown, f"{events[name]:,}"] for name, shown in named.items()]
+    return table(["persons, over all releases", ""], [["histories", f"{found['histories']:,}"], *rows])
+
+
 def writers() -> str:
     """What became of rounds in which several processes wrote the same files."""
     found = result("writers")
@@ -177,6 +212,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "bounds": bounds,
     "verify_large": verify_large,
     "first_mile": first_mile,
+    "histories": history_attackers,
+    "histories/events": history_events,
     "readers": readers,
     "tight/arx": against_arx,
     "writers": writers,

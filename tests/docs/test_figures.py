@@ -22,7 +22,7 @@ TYPED_IN = {
     "benchmarks.md": 30,
     "choosing.md": 1,  # not measured: what an option means
     "methods/milp.md": 1,  # the same
-    "republish.md": 2,
+    "republish.md": 1,
     "scale.md": 2,
     "tight.md": 2,
 }
