@@ -115,6 +115,28 @@ def histories() -> str:
     )
 
 
+def history_attackers() -> str:
+    """How often attackers of random histories believe more than is allowed, and by how much."""
+    found = results.result("histories")
+    ways = ("ours", "first_release_alone", "naive")
+
+    def beyond(way: str, who: str) -> str:
+        counts, worst = found[way]["counts"], found[way]["worst_excess"][who]
+        n = counts[f"{who}: beyond what is allowed"]
+        if who == "believes releases and promise" and counts["no world"]:
+            return f"no world fits in {counts['no world']} of {counts['attacked']}, {n} in the others"
+        return f"{n} of {counts[f'{who}: tried']}" + (f", by {worst:.2g}" if n else "")
+
+    named = {
+        "believes the releases and the promise": "believes releases and promise",
+        "believes the releases alone": "believes releases alone",
+        "knows the program, and all values of those who wait": "knows the program",
+        "has the record as well, with its counts of who waits": "knows the program and the record",
+    }
+    header = ["who", "histories", "the first release alone", "every table released anew"]
+    return table(header, [[shown, *(beyond(way, who) for way in ways)] for shown, who in named.items()])
+
+
 def _refused(name: str, each: dict[str, Any]) -> str:
     if "refused" in each:
         return f"{each['refused']:,}"
@@ -127,4 +149,5 @@ CAMPAIGN_TABLES: dict[str, Callable[[], str]] = {
     "fuzz": fuzz,
     "mutants": mutants,
     "histories": histories,
+    "histories/attackers": history_attackers,
 }
