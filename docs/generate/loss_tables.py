@@ -326,6 +326,33 @@ def _day(found: dict[str, Any]) -> str:
     return f"Measured {found['date']}."
 
 
+def shard_losses() -> str:
+    """What a table loses in shards, beside the same table in memory, and what would be lost by two plainer rules."""
+    found = results.result("shard_losses")
+    rows = [
+        [
+            cell["table"],
+            cell["t"],
+            f"{cell['in_memory']:.4f}",
+            str(cell["shards"]),
+            f"{cell['blended']} of {cell['cuts']}",
+            f"{cell['loss']:.4f} ({100 * (cell['loss'] / cell['in_memory'] - 1):+.1f} %)",
+        ]
+        for cell in found["cells"]
+    ]
+    [one_way] = [cell for cell in found["cells"] if "copies_sent_one_way" in cell]
+    plain = found["slack_of_whole_t"]
+    return (
+        table(["", "t", "in memory", "shards", "cuts blended", "loss in shards"], rows)
+        + f"\n\nMeasured {found['date']}, with one seed. Two things decide this. Copies of a row are told apart: were all "
+        f"copies of a row\nsent one way, the shards of {one_way['table']} would lose {one_way['copies_sent_one_way']:.3f}, "
+        "since each would have few different rows. And the slack of\n`tight` is a part of what a shard leaves of t: if it "
+        f"were a part of t, {plain['rows']:,} rows of the {plain['table']} at t = {plain['t']} would lose\n"
+        f"{plain['loss']:.3f} and not {plain['loss_as_it_is']:.3f}, since a shard that is itself far from the table stays "
+        "one class."
+    )
+
+
 LOSS_TABLES: dict[str, Callable[[], str]] = {
     "mondrian": mondrian,
     "methods": methods,
@@ -338,6 +365,7 @@ LOSS_TABLES: dict[str, Callable[[], str]] = {
     "diversity": diversity,
     "diversity/k-approx": k_approx,
     "queries": queries,
+    "scale/losses": shard_losses,
     "stream": stream,
     "stream/long": stream_long,
     "papers/figure10": figure10,

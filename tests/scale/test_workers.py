@@ -26,6 +26,7 @@ def test_errors_leave_a_process_without_a_cell() -> None:
     assert type(shown) is TableError
     assert str(pickle.loads(pickle.dumps(shown))) == "Column 'a' is wrong."
     assert str(told(ValueError("secret"))) == "ValueError"
+    assert "Is the disk full?" in str(told(OSError("800 requested and 300 written")))  # as numpy says it
 
 
 @pytest.mark.slow

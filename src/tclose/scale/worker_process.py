@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import sys
@@ -51,7 +52,10 @@ def serve() -> None:
             outcome: tuple[bool, object] = True, work(*arguments)
         except Exception as error:
             outcome = False, told(error)
-        send(results, outcome)
+        try:
+            send(results, outcome)
+        except BrokenPipeError:
+            os._exit(1)  # whoever gave the job is gone, and nobody reads a traceback
 
 
 def told(error: Exception) -> Exception:
@@ -67,6 +71,8 @@ def told(error: Exception) -> Exception:
     if isinstance(error, TcloseError):
         kind: type[Exception] = next(each for each in type(error).__mro__ if "__init__" not in vars(each))
         return kind(*error.args)
+    if isinstance(error, OSError) and error.errno is None:  # numpy, of a file that took fewer bytes than it was given
+        return OSError(errno.ENOSPC, "A file could not be written whole. Is the disk full?")
     if isinstance(error, OSError):
         return OSError(error.errno, error.strerror, *([error.filename] if error.filename else []))
     if os.environ.get("TCLOSE_DEBUG"):

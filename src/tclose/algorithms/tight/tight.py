@@ -45,6 +45,7 @@ POWERS = (0.0, 0.5, 1.0)  # of what an axis is worth to the queries, by which it
 LABEL_WEIGHT = 0.3  # of a target as an axis, where all others have 1 together
 SPLITTING = 0.4  # of the time allowed, at most, goes into partitions of least loss, before answers are looked at
 TRIALS = 4  # of moves and swaps, for each row and path
+NEARLY = 1.02  # times the least loss on a sample: what chance makes of it
 SAMPLING = 0.2  # of the time allowed, at most, goes into finding slacks
 
 
@@ -144,11 +145,12 @@ class Tight:
 def best_slack(sample: EncodedTable, requirement: Requirement, rng: np.random.Generator) -> float:
     """The slack with which splitting a sample loses least: how late what t allows is best spent.
 
-    A class of N of n rows may then use t (1 - slack log(N / 2k) / log(n / 2k)).
+    A class of N of n rows may then use t (1 - slack log(N / 2k) / log(n / 2k)). Of slacks that lose nearly the same
+    it is the least: what a shard leaves of t is divided by a slack of its own.
     """
     run = _TightRun(sample, decidable(requirement), EFFORTS["fast"], Control())
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return run.find_slacks(run.softened, rng, pool)[0]
+        return run.find_slacks(run.softened, rng, pool, NEARLY)[0]
 
 
 def left_to_classes(table: EncodedTable, requirement: Requirement) -> float:
@@ -291,8 +293,13 @@ class _TightRun:
             ]
         return min(tried, key=self.table.loss)
 
-    def find_slacks(self, softened: Softened, rng: np.random.Generator, pool: ThreadPoolExecutor) -> list[float]:
-        """The slacks that lose least on a sample, best first; one alone where there is no time to try them all."""
+    def find_slacks(
+        self, softened: Softened, rng: np.random.Generator, pool: ThreadPoolExecutor, nearly: float = 1.0
+    ) -> list[float]:
+        """The slacks that lose least on a sample, best first; one alone where there is no time to try them all.
+
+        Those that lose up to `nearly` times the least count as equally good, and the least of them comes first.
+        """
         if not len(softened.soft.edges) and not len(softened.soft.caps) and (softened.soft.diverse[:, 1] < 0).all():
             return [0.0]
         rows = np.sort(rng.choice(len(self.table), min(SAMPLE, len(self.table)), replace=False))
@@ -309,7 +316,8 @@ class _TightRun:
         if sampling.stop:
             self.in_time, self.halt[0] = False, False
             return [slacks[int(np.argmin(losses))]]
-        return [slacks[place] for place in np.argsort(losses, kind="stable")[: self.effort.slacks]]
+        rounded = np.maximum(losses, nearly * min(losses))
+        return [slacks[place] for place in np.argsort(rounded, kind="stable")[: self.effort.slacks]]
 
     def search(
         self, labels: Labels, rng: np.random.Generator, pool: ThreadPoolExecutor, known: float,
