@@ -342,15 +342,15 @@ def shard_losses() -> str:
     ]
     [one_way] = [cell for cell in found["cells"] if "copies_sent_one_way" in cell]
     plain = found["slack_of_whole_t"]
-    return (
-        table(["", "t", "in memory", "shards", "cuts blended", "loss in shards"], rows)
-        + f"\n\nMeasured {found['date']}, with one seed. Two things decide this. Copies of a row are told apart: were all "
-        f"copies of a row\nsent one way, the shards of {one_way['table']} would lose {one_way['copies_sent_one_way']:.3f}, "
-        "since each would have few different rows. And the slack of\n`tight` is a part of what a shard leaves of t: if it "
-        f"were a part of t, {plain['rows']:,} rows of the {plain['table']} at t = {plain['t']} would lose\n"
-        f"{plain['loss']:.3f} and not {plain['loss_as_it_is']:.3f}, since a shard that is itself far from the table stays "
-        "one class."
-    )
+    lines = [
+        f"Measured {found['date']}, with one seed. Two things decide this. Copies of a row are told apart: were all copies",
+        f"of a row sent one way, the shards of {one_way['table']} would lose {one_way['copies_sent_one_way']:.3f}, since",
+        "each would have few different rows. And the slack of `tight` is a part of what a shard leaves of t: if it were",
+        f"a part of t, {plain['rows']:,} rows of the {plain['table']} at t = {plain['t']} would lose {plain['loss']:.3f} and",
+        f"not {plain['loss_as_it_is']:.3f}, since a shard that is itself far from the table stays one class.",
+    ]
+    header = ["", "t", "in memory", "shards", "cuts blended", "loss in shards"]
+    return table(header, rows) + "\n\n" + "\n".join(lines)
 
 
 LOSS_TABLES: dict[str, Callable[[], str]] = {
