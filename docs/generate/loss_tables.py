@@ -343,11 +343,11 @@ def shard_losses() -> str:
     [one_way] = [cell for cell in found["cells"] if "copies_sent_one_way" in cell]
     plain = found["slack_of_whole_t"]
     lines = [
-        f"Measured {found['date']}, with one seed. Two things decide this. Copies of a row are told apart: were all copies",
-        f"of a row sent one way, the shards of {one_way['table']} would lose {one_way['copies_sent_one_way']:.3f}, since",
-        "each would have few different rows. And the slack of `tight` is a part of what a shard leaves of t: if it were",
-        f"a part of t, {plain['rows']:,} rows of the {plain['table']} at t = {plain['t']} would lose {plain['loss']:.3f} and",
-        f"not {plain['loss_as_it_is']:.3f}, since a shard that is itself far from the table stays one class.",
+        f"Measured {found['date']}, with one seed. Two things decide this. Copies of a row are told apart: were all",
+        f"copies sent one way, the shards of {one_way['table']} would lose {one_way['copies_sent_one_way']:.3f}, since",
+        "each would have few different rows. And the slack of `tight` is a part of what a shard leaves of t: were it",
+        f"a part of t, {plain['rows']:,} rows of the {plain['table']} at t = {plain['t']} would lose",
+        f"{plain['loss']:.3f}, not {plain['loss_as_it_is']:.3f}, since a shard that is far itself stays one class.",
     ]
     header = ["", "t", "in memory", "shards", "cuts blended", "loss in shards"]
     return table(header, rows) + "\n\n" + "\n".join(lines)
