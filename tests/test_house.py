@@ -48,6 +48,7 @@ PUBLIC = {  # DESIGN, *Public interface*, and what the pages add to it
     ],
     "module": ["datasets", "distances", "pages", "spark", "stream", "testing"],
 }
+KERNELS = {"kernel", "inner", "once"}  # what decorates them
 
 
 def test_the_top_of_the_package_is_small() -> None:
@@ -64,6 +65,18 @@ def test_no_class_name_occurs_twice() -> None:
     texts = [file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py")]
     names = Counter(name for text in texts for name in re.findall(r"^class (\w+)", text, re.MULTILINE))
     assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_kernel_takes_more_than_eight_arguments() -> None:
+    """What belongs together is handed over in a named tuple, whose fields say what they are; there is no exception."""
+    counts = {}
+    for file in [*PACKAGE.glob("kernels/*.py"), *PACKAGE.rglob("*_loops.py")]:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and KERNELS & {ast.unparse(each) for each in node.decorator_list}:
+                taken = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                counts[f"{file.name}: {node.name}"] = len(taken)
+    assert len(counts) > 100  # they are found at all
+    assert {name: count for name, count in counts.items() if count > 8} == {}
 
 
 def test_no_submodule_hides_a_public_name() -> None:

@@ -35,7 +35,7 @@ from tclose.cli.options import (
     ShardRows,
     ShowValues,
     TimeLimit,
-    check_kind,
+    check_reports,
     find_method,
     load_start,
     override,
@@ -184,7 +184,7 @@ def anonymize(
 ) -> None:
     """Write a verified release of a table, with its certificate beside it."""
     from tclose.cli.release_targets import ReleaseTarget
-    from tclose.cli.write_reports import released_as_dict
+    from tclose.cli.write_reports import write_with_reports
     from tclose.pipeline import anonymize
     from tclose.release.atomic import locked
     from tclose.release.earlier import holds_record
@@ -214,9 +214,7 @@ def anonymize(
     targets = target.check(inputs, record, report, private_report, partition)
     if escape_formulas and (target.path is None or not target.location.file_format.has_delimiter):
         raise typer.BadParameter("--escape-formulas is for .csv and .tsv.")
-    for page in (report, private_report):
-        if page is not None:
-            check_kind(page)
+    check_reports(report, private_report)
     if history is not None:
         republishing.check_history_target(history, target.path, targets)
     settled = override(load_schema(schema), k, t or [])
@@ -232,16 +230,12 @@ def anonymize(
             from tclose.evaluation.choosing.what_binds import what_binds as measure_gains
 
             release = release.with_binding(measure_gains(data, release, progress=tell, control=control))
-        tell("write", None, None)
         if partition is not None:
             release.write_partition(partition, locks=locks)
-        written = target.write(release, locks, keep_order=keep_order, record=record, escape_formulas=escape_formulas)
-        if report is not None or private_report is not None:
-            from tclose.cli.write_reports import write_reports
-
-            tell("report", None, None)
-            write_reports(data, release, written.certificate, target.location, report, private_report)
-    told = released_as_dict(release, written, target, report=report, private_report=private_report)
+        told = write_with_reports(
+            data, release, target, locks, tell, keep_order=keep_order, record=record, escape_formulas=escape_formulas,
+            public=report, private=private_report,
+        )  # fmt: skip
     if json:
         print(jsonlib.dumps(told, indent=2))
         return

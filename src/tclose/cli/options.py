@@ -123,6 +123,13 @@ def check_kind(page: Path) -> None:
         load()
 
 
+def check_reports(*pages: Path | None) -> None:
+    """The same for each report that is asked for."""
+    for page in pages:
+        if page is not None:
+            check_kind(page)
+
+
 def page_bytes(html: str, output: Path) -> bytes:
     """A page as its file is to hold it: PDF where the name ends so, else HTML."""
     if output.suffix.lower() == ".pdf":

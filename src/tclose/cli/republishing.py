@@ -24,7 +24,7 @@ from tclose.cli.options import (
     Seed,
     ShowValues,
     TimeLimit,
-    check_kind,
+    check_reports,
     find_method,
     override,
     progress,
@@ -88,7 +88,7 @@ def republish(
     The table is the new whole one: who was added, changed, deleted and returned is found by its unit.
     """
     from tclose.cli.release_targets import ReleaseTarget
-    from tclose.cli.write_reports import released_as_dict, write_reports
+    from tclose.cli.write_reports import write_with_reports
     from tclose.history.history_folder import HistoryFolder
     from tclose.history.republication import republish
     from tclose.release.atomic import locked
@@ -97,9 +97,7 @@ def republish(
     target = ReleaseTarget.of(output, data, None)
     if deletions not in ("hold", "withdraw"):
         raise typer.BadParameter("--deletions is hold or withdraw.")
-    for page in (report, private_report):
-        if page is not None:
-            check_kind(page)
+    check_reports(report, private_report)
     targets = target.check([*data.files, schema], record, report, private_report)
     escapes_nothing = escape_formulas and not target.location.file_format.has_delimiter
     check_history_target(history, target.path, targets, escapes_nothing)
@@ -111,12 +109,10 @@ def republish(
             method=algorithm, seed=seed, time=time, allow_single_class=allow_single_class, show_values=show_values,
             progress=tell, control=control,
         )  # fmt: skip
-        tell("write", None, None)
-        written = target.write(release, locks, keep_order=False, record=record, escape_formulas=escape_formulas)
-        if report is not None or private_report is not None:
-            tell("report", None, None)
-            write_reports(data, release, written.certificate, target.location, report, private_report)
-    told = released_as_dict(release, written, target, report=report, private_report=private_report)
+        told = write_with_reports(
+            data, release, target, locks, tell, keep_order=False, record=record, escape_formulas=escape_formulas,
+            public=report, private=private_report,
+        )  # fmt: skip
     told["history"] = release.record.notes["history"]
     if json:
         print(jsonlib.dumps(told, indent=2))

@@ -7,10 +7,34 @@ from typing import Any
 
 from tclose.cli.options import page_bytes
 from tclose.cli.release_targets import ReleaseTarget
+from tclose.pipeline import Listener
 from tclose.release.atomic import PRIVATE, write_whole
 from tclose.release.certificate import Certificate, keep_warning
+from tclose.release.file_lock import TargetLocks
 from tclose.release.release import Release, Written
 from tclose.table.table_location import TableLocation
+
+
+def write_with_reports(
+    data: TableLocation,
+    release: Release,
+    target: ReleaseTarget,
+    locks: TargetLocks,
+    tell: Listener,
+    *,
+    keep_order: bool,
+    record: Path | None,
+    escape_formulas: bool,
+    public: Path | None,
+    private: Path | None,
+) -> dict[str, Any]:
+    """Write a release and the reports that are asked for; returns what `--json` prints."""
+    tell("write", None, None)
+    written = target.write(release, locks, keep_order=keep_order, record=record, escape_formulas=escape_formulas)
+    if public is not None or private is not None:
+        tell("report", None, None)
+        write_reports(data, release, written.certificate, target.location, public, private)
+    return released_as_dict(release, written, target, report=public, private_report=private)
 
 
 def write_reports(

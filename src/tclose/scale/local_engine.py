@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import time as clock
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +27,6 @@ import numpy as np
 import polars as pl
 
 from tclose.algorithms import Algorithm, parameters_of
-from tclose.algorithms.capable import check_capable
 from tclose.pipeline import Listener
 from tclose.release.atomic import locked
 from tclose.release.certificate import Certificate
@@ -60,18 +58,16 @@ from tclose.scale.shard_job import OrderKey
 from tclose.scale.shard_plan import (
     FILE_ROWS,
     SHARD_ROWS,
-    check_scalable,
     learn_tree,
-    method_at_scale,
     row_key,
     sample_share,
+    settle,
 )
 from tclose.scale.shard_tree import ShardTree
-from tclose.scale.whole_table import Counted, WholeTable, add_counted
+from tclose.scale.whole_table import Counted, WholeTable, add_joints
 from tclose.scale.worker_pool import WorkerPool
 from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema, SchemaLike
-from tclose.table.row_selection import check_columns
 from tclose.table.source import file_digest
 from tclose.verification.class_buckets import BucketMeasure, judge_parts, merge_measures
 from tclose.verification.judge_folder import BUCKET_ROWS, is_measurable
@@ -141,18 +137,13 @@ def anonymize_folder(
     """
     folder, data, options = Path(output), Path(data), options or LocalOptions()
     check_folder(folder, [data])
-    algorithm = method_at_scale(method)
     files = folder_files(data) if data.is_dir() else [data]
     names = columns_of_files(files)
-    settled = Schema.of(schema).resolve(names)
-    check_scalable(settled)
-    check_capable(algorithm, settled)
-    check_columns(names, settled)
+    settled, algorithm, drawn = settle(schema, names, method, seed)
     targets = [folder] if record is None else [folder, Path(record)]
     with locked(targets), staged(folder) as staging:
         (staging / "work").mkdir(mode=0o700)
         (staging / "release").mkdir(mode=0o700)
-        drawn = secrets.randbits(63) if seed is None else seed
         with WorkerPool(os.cpu_count() or 1 if options.jobs is None else options.jobs) as pool:
             run = LocalRun(
                 WorkFolder(staging / "work"), staging / "release", pool, settled, algorithm, drawn, options,
@@ -191,7 +182,7 @@ class LocalRun:
             tree = self.plan(whole, sample)
         with self.stage("route"):
             shards = self.route(whole, tree, ranges, n_buckets)
-        key = OrderKey(secrets.randbits(64), (secrets.randbits(64), secrets.randbits(64)))
+        key = OrderKey.drawn()
         n_files = whole.n_rows // self.options.file_rows + 1
         with self.stage("partition"):
             outcomes = self.partition(shards, len(ranges), key, n_files)
@@ -260,7 +251,7 @@ class LocalRun:
         n_buckets = -(-whole.n_rows // self.options.piece_rows)
         joints: list[Counted] | None = None
         for counted in self.each(local_jobs.recode_one, [(self.work, n, n_buckets) for n in range(n_pieces)]):
-            joints = counted if joints is None else [add_counted(*both) for both in zip(joints, counted, strict=True)]
+            joints = add_joints(joints, counted)
         for number in range(n_pieces):
             self.work.remove(f"coded-{number}")
             self.work.remove(f"values-{number}")
@@ -300,7 +291,7 @@ class LocalRun:
             self.work.remove(f"rows-{bucket}")
         shards = choose_shards(whole, tree, counts, self.options.shard_rows)
         np.save(self.work.path / SHARDS, shards.of_cell)
-        self.notes |= {"shards": shards.n_shards, "largest_shard": int(shards.sizes.max()), "undone": shards.n_undone}
+        self.notes |= shards.notes
         return shards
 
     def partition(self, shards: ChosenShards, n_ranges: int, key: OrderKey, n_files: int) -> list[ShardOutcome]:

@@ -88,6 +88,11 @@ class ChosenShards:
         """How many shards there are."""
         return len(self.sizes)
 
+    @property
+    def notes(self) -> dict[str, int]:
+        """What is noted of them for whoever releases."""
+        return {"shards": self.n_shards, "largest_shard": int(self.sizes.max()), "undone": self.n_undone}
+
 
 def choose_shards(whole: WholeTable, tree: ShardTree, counts: CellCounts, most: int) -> ChosenShards:
     """The shards of a table: the leaves of the tree, but where they do not hold or have more rows than `most`."""

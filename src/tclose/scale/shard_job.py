@@ -6,6 +6,7 @@ runs it: run again, it gives the same rows.
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,6 +43,11 @@ class OrderKey:
 
     content: int
     words: tuple[int, int]
+
+    @classmethod
+    def drawn(cls) -> OrderKey:
+        """A new one."""
+        return cls(secrets.randbits(64), (secrets.randbits(64), secrets.randbits(64)))
 
     def of(self, frame: pl.DataFrame, places: NDArray[np.int64]) -> Keys:
         """Where each released row goes, given its place in its class."""

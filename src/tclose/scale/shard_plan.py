@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
+
 import numpy as np
 import polars as pl
 
 from tclose.algorithms import Algorithm, find
+from tclose.algorithms.capable import check_capable
 from tclose.algorithms.tight.tight import best_slack
 from tclose.errors import SchemaError
 from tclose.scale.coded_pieces import ROW
@@ -14,7 +17,8 @@ from tclose.scale.shard_tree import ShardTree
 from tclose.scale.tree_learning import TreeLearner
 from tclose.scale.whole_table import WholeTable
 from tclose.schema.changes import keys_beyond
-from tclose.schema.schema import Schema
+from tclose.schema.schema import Schema, SchemaLike
+from tclose.table.row_selection import check_columns
 
 SHARD_ROWS = 500_000  # of a shard at most
 FILE_ROWS = 1_000_000  # of a written file, about
@@ -57,6 +61,20 @@ def check_scalable(schema: Schema) -> None:
                 f"[quasi.{quasi.column}]: '{key}' is not kept by a table in shards. Take it out, or release the table "
                 "without --engine."
             )
+
+
+def settle(
+    schema: SchemaLike, names: tuple[str, ...], method: str | Algorithm | None, seed: int | None
+) -> tuple[Schema, Algorithm, int]:
+    """What is asked of a table with these columns, by which method and seed; all that can be is checked.
+
+    A seed is drawn where none is given.
+    """
+    settled, algorithm = Schema.of(schema).resolve(names), method_at_scale(method)
+    check_scalable(settled)
+    check_capable(algorithm, settled)
+    check_columns(names, settled)
+    return settled, algorithm, secrets.randbits(63) if seed is None else seed
 
 
 def row_key(seed: int) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import pickle
-import secrets
 import time as clock
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,6 @@ from typing import Any
 import polars as pl
 
 from tclose.algorithms import Algorithm, parameters_of
-from tclose.algorithms.capable import check_capable
 from tclose.errors import EngineError, MissingExtraError, TableError
 from tclose.pipeline import Listener
 from tclose.release.atomic import locked
@@ -43,16 +41,14 @@ from tclose.scale.shard_job import OrderKey
 from tclose.scale.shard_plan import (
     FILE_ROWS,
     SHARD_ROWS,
-    check_scalable,
     learn_tree,
-    method_at_scale,
     row_key,
     sample_share,
+    settle,
 )
 from tclose.scale.shard_tree import ShardTree
-from tclose.scale.whole_table import Counted, WholeTable, add_counted
+from tclose.scale.whole_table import Counted, WholeTable, add_joints
 from tclose.schema.schema import Schema, SchemaLike
-from tclose.table.row_selection import check_columns
 from tclose.table.source import file_digest
 from tclose.verification.class_buckets import BucketMeasure, judge_parts, merge_measures
 from tclose.verification.judge_folder import BUCKET_ROWS, is_measurable
@@ -207,18 +203,13 @@ class SparkRun:
         progress: Listener | None,
     ) -> SparkRun:
         """Check what can be checked before any row is read."""
-        names = tuple(df.columns)
-        settled, algorithm = Schema.of(schema).resolve(names), method_at_scale(method)
-        check_scalable(settled)
-        check_capable(algorithm, settled)
-        check_columns(names, settled)
-        drawn = secrets.randbits(63) if seed is None else seed
+        settled, algorithm, drawn = settle(schema, tuple(df.columns), method, seed)
         return cls(df, settled, algorithm, drawn, shard_rows, progress or (lambda stage, loss, done: None))
 
     def release(self, allow_single_class: bool, show_values: bool) -> SparkRelease:
         """All stages."""
         parameters = parameters_of(self.algorithm)
-        key = OrderKey(secrets.randbits(64), (secrets.randbits(64), secrets.randbits(64)))
+        key = OrderKey.drawn()
         kept, whole, gathered = self.released(key, show_values)
         try:
             shown = only_released(kept, whole)
@@ -241,7 +232,7 @@ class SparkRun:
     ) -> tuple[dict[str, Any], Record]:
         """All stages; the release is written to a folder, read again from there, judged and certified."""
         parameters = parameters_of(self.algorithm)
-        key = OrderKey(secrets.randbits(64), (secrets.randbits(64), secrets.randbits(64)))
+        key = OrderKey.drawn()
         kept, whole, gathered = self.released(key, show_values)
         try:
             with self.stage("write"):
@@ -349,10 +340,7 @@ class SparkRun:
         samples: list[pl.DataFrame] = []
         for counted, chosen in self.findings(rows, Sampling(whole, sample_share(whole.n_rows, self.shard_rows))):
             samples += chosen
-            if counted is not None:
-                joints = (
-                    counted if joints is None else [add_counted(*both) for both in zip(joints, counted, strict=True)]
-                )
+            joints = add_joints(joints, counted)
         if joints is None:
             raise TableError(CHANGED)
         whole = whole.with_joints(joints)
@@ -369,7 +357,7 @@ class SparkRun:
         if counts is None or int(counts.sizes.sum()) != whole.n_rows:
             raise TableError(CHANGED)
         shards = choose_shards(whole, tree, counts, self.shard_rows)
-        self.notes |= {"shards": shards.n_shards, "largest_shard": int(shards.sizes.max()), "undone": shards.n_undone}
+        self.notes |= shards.notes
         return shards
 
     def partition(self, whole: WholeTable, tree: ShardTree, shards: ChosenShards, key: OrderKey, rows: Any) -> Any:

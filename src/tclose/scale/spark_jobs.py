@@ -24,7 +24,7 @@ from tclose.scale.local_jobs import checksum, file_numbers, in_sample
 from tclose.scale.shard_choice import CellCounts, ChosenShards
 from tclose.scale.shard_job import OrderKey, release_shard
 from tclose.scale.shard_tree import ShardTree
-from tclose.scale.whole_table import Counted, WholeTable, add_counted
+from tclose.scale.whole_table import Counted, WholeTable, add_joints
 from tclose.scale.worker_process import told
 from tclose.schema.schema import Schema
 from tclose.verification.class_buckets import buckets_of, measure_bucket
@@ -187,8 +187,7 @@ class Sampling:
         joints: list[Counted] | None = None
         chosen: list[pl.DataFrame] = []
         for rows in numbered(batches):
-            counted = self.whole.count_joints(rows)
-            joints = counted if joints is None else [add_counted(*both) for both in zip(joints, counted, strict=True)]
+            joints = add_joints(joints, self.whole.count_joints(rows))
             chosen.append(in_sample(rows, self.share))
         return joints, chosen
 
@@ -196,9 +195,7 @@ class Sampling:
         """The same of several partitions."""
         joints: list[Counted] | None = None
         for counted, _ in found:
-            if counted is not None and joints is not None:
-                joints = [add_counted(*both) for both in zip(joints, counted, strict=True)]
-            joints = counted if joints is None else joints
+            joints = add_joints(joints, counted)
         return joints, [rows for _, chosen in found for rows in chosen]
 
 

@@ -213,6 +213,13 @@ def add_counted(one: Counted, other: Counted) -> Counted:
     return keys, _summed(places, np.concatenate([one[1], other[1]]), len(keys))
 
 
+def add_joints(one: list[Counted] | None, other: list[Counted] | None) -> list[Counted] | None:
+    """The same for each joint; None where nothing was counted yet."""
+    if one is None or other is None:
+        return other if one is None else one
+    return [add_counted(*both) for both in zip(one, other, strict=True)]
+
+
 def _summed(codes: NDArray[np.int32] | Integers, counts: Integers, size: int) -> Integers:
     total = np.zeros(size, np.int64)
     np.add.at(total, codes, counts)

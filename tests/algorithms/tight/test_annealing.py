@@ -201,14 +201,14 @@ def test_annealing_is_the_same_whether_spans_are_looked_up(longest: int, monkeyp
 def found_near(piece: Piece, reach: int, wanted: int, n_paths: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The rows nearest each, along paths, and then beyond."""
     n, space, spans = len(piece.table), piece.task.space, annealing.span_table(piece)
-    near, by = np.empty((n, wanted), np.int32), np.empty((n, wanted), np.float32)
+    found = nearest.NearRows(rows=np.empty((n, wanted), np.int32), away=np.empty((n, wanted), np.float32))
     paths, half = piece.paths(n_paths, 0), n // 2
     for first, last in ((0, half), (half, n)):
-        nearest.near_along(space, spans, paths, reach, first, last, near, by, piece.halt)
-    before = near.copy()
+        nearest.near_along(space, spans, paths, reach, first, last, found, piece.halt)
+    before = found.rows.copy()
     for first, last in ((half, n), (0, half)):
-        nearest.near_beyond(space, spans, before, first, last, near, by, piece.halt)
-    return before, near
+        nearest.near_beyond(space, spans, before, first, last, found, piece.halt)
+    return before, found.rows
 
 
 def _away(rows: Rows, row: int, others: list[int]) -> list[float]:

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from tclose.algorithms.control import Control
 from tclose.algorithms.loss_bound.closeness_terms import CloseTerms, close_terms, joined_values, smallest_class
-from tclose.algorithms.loss_bound.price_check_loops import excesses, worth_of_all
+from tclose.algorithms.loss_bound.price_check_loops import SearchLimits, excesses, worth_of_all
+from tclose.algorithms.loss_bound.price_value_loops import PricedKinds
 from tclose.algorithms.loss_bound.rounded_losses import UNIT, SpanLosses, span_losses
 from tclose.algorithms.loss_bound.row_kinds import RowKinds
 from tclose.algorithms.requirement import Requirement
@@ -88,6 +89,8 @@ class PriceCheck:
         The kinds by falling price.
     floor, whole
         No excess of a class is below the one or above the other.
+    lined
+        The kinds in that order, for loops.
     """
 
     problem: PriceProblem
@@ -95,7 +98,7 @@ class PriceCheck:
     order: Integers
     floor: int
     whole: int
-    lined: tuple[NDArray[np.int32], Integers, Integers, NDArray[np.int32]] = field(repr=False)
+    lined: PricedKinds = field(repr=False)
 
     @classmethod
     def of(cls, problem: PriceProblem, prices: NDArray[np.float64]) -> PriceCheck:
@@ -104,13 +107,13 @@ class PriceCheck:
         whole_prices = np.rint(limited * UNIT).astype(np.int64)
         order = np.argsort(-whole_prices, kind="stable")
         kinds = problem.kinds
-        lined = (
-            np.ascontiguousarray(kinds.places[order].T),
-            whole_prices[order],
-            kinds.counts[order],
-            np.ascontiguousarray(kinds.codes[order].T),
+        lined = PricedKinds(
+            places=np.ascontiguousarray(kinds.places[order].T),
+            prices=whole_prices[order],
+            counts=kinds.counts[order],
+            codes=np.ascontiguousarray(kinds.codes[order].T),
         )
-        whole = worth_of_all(*lined[1:], tuple(problem.losses), tuple(problem.terms))
+        whole = worth_of_all(lined, problem.terms)
         floor = int(whole_prices.min()) - 2 * UNIT
         return cls(problem, whole_prices, order, floor, int(whole), lined)
 
@@ -121,14 +124,15 @@ class PriceCheck:
         total = int(self.prices @ counts)  # of at most 2^33 each, so that 64 bits hold the sum of 2^29 rows
         return Fraction(total, int(counts.sum()))
 
+    def limits(self, tolerance: float, most_nodes: int) -> SearchLimits:
+        """How far searches go that may leave an excess larger by `tolerance`."""
+        return SearchLimits(tolerance=int(tolerance * UNIT), most_nodes=most_nodes, floor=self.floor, whole=self.whole)
+
     def excesses_of(self, cells: Integers, tolerance: float = 0.0, most_nodes: int = 1 << 20) -> Integers:
         """Of each cell of these numbers what no class which holds one of its rows exceeds."""
         found = np.empty(len(cells), np.int64)
-        places, prices, counts, codes = self.lined
-        excesses(
-            self.problem.kinds.cells[cells], places, prices, counts, codes, tuple(self.problem.losses),
-            tuple(self.problem.terms), int(tolerance * UNIT), most_nodes, self.floor, self.whole, found,
-        )  # fmt: skip
+        problem, limits = self.problem, self.limits(tolerance, most_nodes)
+        excesses(problem.kinds.cells[cells], self.lined, problem.losses, problem.terms, limits, found)
         return found
 
     def in_pieces(

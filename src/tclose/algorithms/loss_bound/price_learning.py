@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.loss_bound.price_check import PriceCheck, PriceProblem
-from tclose.algorithms.loss_bound.price_learning_loops import spread_steps, steps_of_rows, sum_features
+from tclose.algorithms.loss_bound.price_learning_loops import FoundParts, spread_steps, steps_of_rows, sum_features
 from tclose.algorithms.loss_bound.rounded_losses import UNIT
 
 Floats = NDArray[np.float64]
@@ -128,12 +128,12 @@ class PriceLearner:
         pieces = np.array_split(np.argsort(cells, kind="stable"), max(os.cpu_count() or 1, 1))
         results = list(pool.map(lambda piece: self._search(check, cells[piece]), pieces))
         steps = np.zeros(len(self.problem.kinds.counts))
-        for piece, (_, kinds, parts, taken) in zip(pieces, results, strict=True):
-            known = taken > 0
+        for piece, found in zip(pieces, results, strict=True):
+            known = found.taken > 0
             np.add.at(steps, drawn[piece][known], 1.0)
-            inside = np.arange(kinds.shape[1]) < taken[:, None]
-            np.add.at(steps, check.order[kinds[inside]], -parts[inside])
-        bounds = np.concatenate([result[0] for result in results])
+            inside = np.arange(found.kinds.shape[1]) < found.taken[:, None]
+            np.add.at(steps, check.order[found.kinds[inside]], -found.parts[inside])
+        bounds = np.concatenate([found.bounds for found in results])
         self.history.append(float(check.mean_price) / UNIT - float(bounds.mean()) / UNIT)
         moved = np.flatnonzero(steps)
         gradient = np.zeros(len(self.weights))
@@ -145,15 +145,16 @@ class PriceLearner:
             self.mean_weights += self.weights
             self.n_means += 1
 
-    def _search(self, check: PriceCheck, cells: Integers) -> tuple[Integers, Integers, Floats, Integers]:
+    def _search(self, check: PriceCheck, cells: Integers) -> FoundParts:
         """The best class around each of some cells."""
-        wide = min(len(check.prices), 4096) + int(self.problem.terms.attributes[:, 0].max()) + 2
-        bounds, taken = np.empty(len(cells), np.int64), np.zeros(len(cells), np.int64)
-        kinds, parts = np.zeros((len(cells), wide), np.int64), np.zeros((len(cells), wide))
-        places, prices, counts, codes = check.lined
-        steps_of_rows(
-            self.problem.kinds.cells[cells], places, prices, counts, codes, tuple(self.problem.losses),
-            tuple(self.problem.terms), int(self.tolerance * self.scale * UNIT), self.most_nodes, check.floor,
-            check.whole, bounds, kinds, parts, taken,
-        )  # fmt: skip
-        return bounds, kinds, parts, taken
+        problem, n = self.problem, len(cells)
+        wide = min(len(check.prices), 4096) + int(problem.terms.attributes[:, 0].max()) + 2
+        found = FoundParts(
+            bounds=np.empty(n, np.int64),
+            kinds=np.zeros((n, wide), np.int64),
+            parts=np.zeros((n, wide)),
+            taken=np.zeros(n, np.int64),
+        )
+        limits = check.limits(self.tolerance * self.scale, self.most_nodes)
+        steps_of_rows(problem.kinds.cells[cells], check.lined, problem.losses, problem.terms, limits, found)
+        return found

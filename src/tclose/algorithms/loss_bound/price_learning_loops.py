@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tclose.algorithms.loss_bound.price_check_loops import largest_excess, new_room
+from tclose.algorithms.loss_bound.closeness_terms import CloseTerms
+from tclose.algorithms.loss_bound.price_check_loops import SearchLimits, largest_excess, new_room
 from tclose.algorithms.loss_bound.price_value_loops import (
     COUNT,
     HEIGHT,
@@ -20,28 +22,42 @@ from tclose.algorithms.loss_bound.price_value_loops import (
     START,
     TOTAL,
     VALUE,
+    PricedKinds,
+    WorthRoom,
     gather,
     priced,
     worth_of,
 )
+from tclose.algorithms.loss_bound.rounded_losses import SpanLosses
 from tclose.kernels.compile import inner, kernel
+
+Integers = NDArray[np.int64]
+
+
+class FoundParts(NamedTuple):
+    """What is found around each of some cells, one row each."""
+
+    bounds: Integers  # the excess of the best class found
+    kinds: Integers  # whose rows that class takes, and
+    parts: NDArray[np.float64]  # the part of each
+    taken: Integers  # how many of these kinds count; 0 where no class was found
 
 
 @inner
 def parts_of_rows(
-    n_entries: int, attribute: Any, values: Any, grounds: Any, chosen: Any, entries: Any, notes: Any, slopes: Any,
-    kinds: Any, parts: Any,
-) -> int:  # fmt: skip
+    n_entries: int, attribute: Any, terms: CloseTerms, chosen: Any, room: WorthRoom, kinds: Any, parts: Any
+) -> int:
     """The parts of rows that a class of largest worth takes, by what its bound changes with each price.
 
     `chosen` holds h and L of the bound. Returns the number of kinds, whose parts sum up to 1.
     """
+    values, entries, notes, slopes = terms.values, room.entries, room.notes, room.slopes
     smallest, m, n, start = attribute[SMALLEST], attribute[SIZE], attribute[TOTAL], attribute[START]
     h, steep = int(chosen[0]), int(chosen[1])
     taken = 0
     total = 0.0
     if steep > 0:
-        priced(h, steep, n_entries, attribute, values, grounds, entries, notes, slopes)
+        priced(h, steep, n_entries, attribute, terms, room)
         rows = np.zeros(m)
         for entry in range(n_entries):
             v = entries[entry, VALUE]
@@ -78,42 +94,31 @@ def parts_of_rows(
 
 @kernel
 def steps_of_rows(
-    cells: Any, places: Any, prices: Any, counts: Any, codes: Any, geometry: Any, closeness: Any,
-    tolerance: int, most_nodes: int, floor: int, whole: int, bounds: Any, kinds: Any, parts: Any, taken: Any,
+    cells: Any, priced_kinds: PricedKinds, losses: SpanLosses, terms: CloseTerms, limits: SearchLimits,
+    found: FoundParts,
 ) -> None:  # fmt: skip
     """For each cell the excess of the best class found, and the parts of rows it takes."""
-    attributes, values, grounds = closeness
-    room = new_room(len(prices), geometry[0], attributes)
-    entries, notes, slopes = room[9], room[10], room[11]
-    best_list, best_box = np.empty(len(prices), np.int64), np.empty((cells.shape[1], 2), np.int64)
+    attributes = terms.attributes
+    room = new_room(len(priced_kinds.prices), losses, terms)
     chosen, binding_chosen = np.empty(2), np.empty(2)
     for i in range(len(cells)):
-        _, excess, n_found = largest_excess(
-            cells[i], places, prices, counts, codes, geometry, closeness, floor, tolerance, most_nodes, whole, room,
-            best_list, best_box,
-        )  # fmt: skip
-        bounds[i] = excess
-        taken[i] = 0
+        _, excess, n_found = largest_excess(cells[i], priced_kinds, losses, terms, limits.floor, limits, room)
+        found.bounds[i] = excess
+        found.taken[i] = 0
         if not n_found:
             continue
         lowest, binding = 1 << 60, 0
         for which in range(len(attributes)):
             chosen[1] = -1.0
-            value = worth_of(
-                best_list, n_found, prices, counts, codes[which], attributes[which], values, grounds, -(1 << 59),
-                entries, notes, slopes, chosen,
-            )  # fmt: skip
+            value = worth_of(room.best_kinds, n_found, priced_kinds, which, terms, -(1 << 59), room.worth, chosen)
             if value < lowest:
                 lowest, binding = value, which
                 binding_chosen[:] = chosen
-        n_entries, _ = gather(
-            best_list, n_found, prices, counts, codes[binding], attributes[binding], values, entries, notes
-        )
-        if n_entries + attributes[binding, SIZE] < kinds.shape[1]:
-            taken[i] = parts_of_rows(
-                n_entries, attributes[binding], values, grounds, binding_chosen, entries, notes, slopes, kinds[i],
-                parts[i],
-            )  # fmt: skip
+        n_entries, _ = gather(room.best_kinds, n_found, priced_kinds, binding, terms, room.worth)
+        if n_entries + attributes[binding, SIZE] < found.kinds.shape[1]:
+            found.taken[i] = parts_of_rows(
+                n_entries, attributes[binding], terms, binding_chosen, room.worth, found.kinds[i], found.parts[i]
+            )
 
 
 @kernel

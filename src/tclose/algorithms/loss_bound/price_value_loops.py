@@ -20,9 +20,15 @@ of the linear program: its derivative by f(w) is p(w) less the rows of w above h
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.algorithms.loss_bound.closeness_terms import CloseTerms
 from tclose.kernels.compile import inner
+
+Integers = NDArray[np.int64]
 
 NOTHING = -(1 << 60)  # what a class is worth that cannot be
 STEEPEST = 1 << 38  # no L is larger, and no h lower than its negative, so that products fit 64 bits
@@ -33,15 +39,43 @@ VALUE, PRICE, MANY, KIND = 0, 1, 2, 3  # columns of `entries`
 SEEN, MARK, MARKED, HEIGHT, SOURCE, RISE = 0, 1, 2, 3, 4, 5  # columns of `notes`
 
 
+class PricedKinds(NamedTuple):
+    """Kinds of rows by falling price."""
+
+    places: NDArray[np.int32]  # one row an axis: the place of each kind
+    prices: Integers
+    counts: Integers  # how many rows are of each kind
+    codes: NDArray[np.int32]  # one row an attribute: the value of each kind
+
+
+class WorthRoom(NamedTuple):
+    """Room to find what a class is worth."""
+
+    entries: Integers  # one row a kind that can matter, its columns named above
+    notes: Integers  # one row a value
+    slopes: NDArray[np.float64]  # how the bound changes with h and with L; then the same of f for each value
+
+
 @inner
-def gather(
-    kinds: Any, size: int, prices: Any, counts: Any, codes: Any, attribute: Any, values: Any, entries: Any, notes: Any
-) -> Any:
+def worth_room(n_kinds: int, terms: CloseTerms) -> WorthRoom:
+    """Room for classes of so many kinds, in any attribute."""
+    m = 1
+    for which in range(len(terms.attributes)):
+        m = max(m, terms.attributes[which, SIZE])
+    return WorthRoom(
+        entries=np.empty((n_kinds, 4), np.int64), notes=np.empty((m, 6), np.int64), slopes=np.empty(2 * m + 2)
+    )
+
+
+@inner
+def gather(kinds: Any, size: int, priced_kinds: PricedKinds, which: int, terms: CloseTerms, room: WorthRoom) -> Any:
     """The rows that can matter, by falling price: of each value as many as a class of K rows can take.
 
     Fills in the entries, and of each value its mark and the kind it is the price of; -1 where a value has no mark.
     Returns the number of entries, and how many rows there are in all.
     """
+    prices, counts, codes = priced_kinds.prices, priced_kinds.counts, priced_kinds.codes[which]
+    attribute, values, entries, notes = terms.attributes[which], terms.values, room.entries, room.notes
     smallest, start = attribute[SMALLEST], attribute[START]
     for v in range(attribute[SIZE]):
         notes[v, SEEN] = 0
@@ -130,14 +164,13 @@ def heights_of_pairs(steep: int, m: int, at: int, grounds: Any, notes: Any) -> N
 
 
 @inner
-def priced(
-    h: int, steep: int, n_entries: int, attribute: Any, values: Any, grounds: Any, entries: Any, notes: Any, slopes: Any
-) -> Any:
+def priced(h: int, steep: int, n_entries: int, attribute: Any, terms: CloseTerms, room: WorthRoom) -> Any:
     """The bound of this module for h and L, rounded upwards; the first two slopes say how it changes with h and with L.
 
     Ground distances are rounded downwards to 2^-20 and products too, so that f may rise by L 2^-20 + 2 more than it
     should, and the bound is raised by as much. Every quotient is rounded upwards.
     """
+    values, grounds, entries, notes, slopes = terms.values, terms.grounds, room.entries, room.notes, room.slopes
     m, smallest, n = attribute[SIZE], attribute[SMALLEST], attribute[TOTAL]
     start, at = attribute[START], attribute[GROUNDS]
     for w in range(m):
@@ -182,15 +215,15 @@ def priced(
 
 @inner
 def without_marks(
-    h: int, steep: int, best: int, n_entries: int, attribute: Any, values: Any, grounds: Any, entries: Any, notes: Any,
-    slopes: Any,
-) -> Any:  # fmt: skip
+    h: int, steep: int, best: int, n_entries: int, attribute: Any, terms: CloseTerms, room: WorthRoom
+) -> Any:
     """The bound without the marks of some values, each left out if that makes it lower: f need not cover all."""
+    notes = room.notes
     for w in range(attribute[SIZE]):
         marked = notes[w, MARKED]
         if marked >= 0 and notes[w, MARK] > h:
             notes[w, MARKED] = -1
-            value = priced(h, steep, n_entries, attribute, values, grounds, entries, notes, slopes)
+            value = priced(h, steep, n_entries, attribute, terms, room)
             if value < best:
                 best = value
             else:
@@ -200,15 +233,16 @@ def without_marks(
 
 @inner
 def worth_of(
-    kinds: Any, size: int, prices: Any, counts: Any, codes: Any, attribute: Any, values: Any, grounds: Any,
-    enough: int, entries: Any, notes: Any, slopes: Any, chosen: Any,
+    kinds: Any, size: int, priced_kinds: PricedKinds, which: int, terms: CloseTerms, enough: int, room: WorthRoom,
+    chosen: Any,
 ) -> Any:  # fmt: skip
     """At most so much is a class worth, of these kinds of rows and close in one attribute; the search ends at `enough`.
 
     `chosen` holds h and L of the lowest bound; L = 0 stands for the mean of the K highest prices. What it holds before
     is tried first, if its L is above 0.
     """
-    n_entries, rows = gather(kinds, size, prices, counts, codes, attribute, values, entries, notes)
+    attribute, entries, slopes = terms.attributes[which], room.entries, room.slopes
+    n_entries, rows = gather(kinds, size, priced_kinds, which, terms, room)
     if rows < attribute[SMALLEST]:
         return NOTHING
     best, last = mean_of_best(n_entries, attribute[SMALLEST], entries)
@@ -228,7 +262,7 @@ def worth_of(
         lowest_here = 1 << 60
         low_h, low_steepness, high_h, high_steepness = 0.0, 0.0, 0.0, 0.0  # slopes at both ends; 0 where not known
         for _ in range(12):
-            value = priced(h, steep, n_entries, attribute, values, grounds, entries, notes, slopes)
+            value = priced(h, steep, n_entries, attribute, terms, room)
             if value < lowest_here:
                 lowest_here, near_h = value, h
             if value < best:
@@ -261,7 +295,5 @@ def worth_of(
         # An L that is too small is made larger by steps that grow: where nothing is close, the more the lower.
         steep = min((low_steep + high_steep) // 2, 4 * steep + 1)
     if attribute[SHAPE] != STAR and chosen[1] > 0:
-        best = without_marks(
-            int(chosen[0]), int(chosen[1]), best, n_entries, attribute, values, grounds, entries, notes, slopes
-        )
+        best = without_marks(int(chosen[0]), int(chosen[1]), best, n_entries, attribute, terms, room)
     return best

@@ -21,7 +21,6 @@ from tclose.table.partition import Partition
 if TYPE_CHECKING:
     from tclose.algorithms.mondrian.mondrian_loops import AxisScale, CutList, Room, RowStretches
     from tclose.kernels.closeness import Rules, Scratch
-    from tclose.kernels.costs import Costs
 
 BUDGET = 20_000_000  # row visits between two looks at the clock, about 0.1 s
 
@@ -134,9 +133,9 @@ def _run(
     from tclose.kernels.closeness import NO, YES
 
     work = _Work.of(table, requirement, labels, at_medians)
-    rules, scratch, costs = rules_of(requirement), scratch_of(requirement), costs_of(table)
+    rules, scratch = rules_of(requirement), scratch_of(requirement)
     stopped = False
-    while (status := work.advance(requirement, costs, rules, scratch)) != work.kernels.DONE:
+    while (status := work.advance(requirement, rules, scratch)) != work.kernels.DONE:
         if status == work.kernels.ASKED:
             close = all(requirement.holds(side) for side in work.sides(len(table.axes)))
             work.state[work.kernels.VERDICT] = YES if close else NO
@@ -207,7 +206,7 @@ class _Work:
         most_cuts = n_axes if textbook else sum(min(axis.size, len(table)) for axis in table.axes)
         return cls(
             kernels=kernels,
-            stretches=kernels.RowStretches(rows, index, stack, classes, state),
+            stretches=kernels.RowStretches(rows=rows, numbers=index, stack=stack, classes=classes, state=state),
             cuts=kernels.CutList(
                 ends=np.empty((2, n_axes), np.int32),
                 keys=np.empty(most_cuts),
@@ -233,12 +232,11 @@ class _Work:
         """What is under way, as `kernels` names it."""
         return self.stretches.state
 
-    def advance(self, requirement: Requirement, costs: Costs, rules: Rules, scratch: Scratch) -> int:
+    def advance(self, requirement: Requirement, rules: Rules, scratch: Scratch) -> int:
         status: int = self.kernels.advance(
             self.stretches,
             self.cuts,
             requirement.k,
-            costs,
             self.scale,
             rules,
             scratch,
@@ -280,12 +278,13 @@ class _Work:
 
 
 def _scale_of(table: EncodedTable, textbook: bool) -> AxisScale:
-    """How cuts of different axes are compared."""
+    """What spans lose, and how cuts of different axes are compared."""
     from tclose.algorithms.mondrian.mondrian_loops import AxisScale
 
     sizes = [axis.size if textbook else 0 for axis in table.axes]
     coordinates = [axis.coordinates for axis in table.axes] if textbook else [np.zeros(0)]
     return AxisScale(
+        costs=costs_of(table),
         textbook=textbook,
         weights=np.array([float(axis.column_weight) if textbook else axis.weight for axis in table.axes]),
         spreads=np.array([_spread_of(axis) for axis in table.axes]),

@@ -37,8 +37,9 @@ class RowStretches(NamedTuple):
 
 
 class AxisScale(NamedTuple):
-    """How cuts of different axes are compared."""
+    """What spans lose, and how cuts of different axes are compared."""
 
+    costs: Costs
     textbook: bool  # by how wide the class is there, or by what the cut saves
     weights: Floats  # of each axis: that of its column, or its share in the loss
     spreads: Floats  # of a hierarchy: what one place more in the order of its leaves counts; 0 elsewhere
@@ -110,9 +111,7 @@ def count_places(rows: Rows, axis: int, low: int, high: int, room: Room) -> int:
 
 
 @once
-def list_median(
-    rows: Rows, axis: int, k: int, costs: Costs, scale: AxisScale, room: Room, cuts: CutList, n: int
-) -> int:
+def list_median(rows: Rows, axis: int, k: int, scale: AxisScale, room: Room, cuts: CutList, n: int) -> int:
     """Add the cut of the textbook on one axis to n others; returns how many there are.
 
     The widest axis comes first, and before it one that is wider than `coarsest` allows. The cut is after the median,
@@ -129,16 +128,16 @@ def list_median(
         return n
     begin = scale.begins[axis]
     width = scale.weights[axis] * (scale.coordinates[begin + high] - scale.coordinates[begin + low])
-    too_wide = span_cost(costs, axis, low, high) > TOO_WIDE
+    too_wide = span_cost(scale.costs, axis, low, high) > TOO_WIDE
     cuts.keys[n] = -np.rint(width * STEPS) - (FIRST if too_wide else 0.0)
     cuts.where[n, 0], cuts.where[n, 1] = axis, room.places[place]
     return n + 1
 
 
 @inner
-def span_key(costs: Costs, scale: AxisScale, axis: int, low: int, high: int) -> float:
+def span_key(scale: AxisScale, axis: int, low: int, high: int) -> float:
     """What a span counts: its loss; in a hierarchy half of that, and half of how far its leaves are apart in order."""
-    cost, spread = span_cost(costs, axis, low, high), scale.spreads[axis]
+    cost, spread = span_cost(scale.costs, axis, low, high), scale.spreads[axis]
     if spread > 0:
         cost = (cost + spread * (high - low)) / 2
     return float(scale.weights[axis] * cost)
@@ -163,9 +162,7 @@ def box_places(rows: Rows, axis: int, found: int, room: Room) -> None:
 
 
 @once
-def list_savings(
-    rows: Rows, axis: int, k: int, costs: Costs, scale: AxisScale, room: Room, cuts: CutList, n: int
-) -> int:
+def list_savings(rows: Rows, axis: int, k: int, scale: AxisScale, room: Room, cuts: CutList, n: int) -> int:
     """Add all cuts on one axis with k rows on both sides to n others; returns how many there are.
 
     What a cut saves is what a row of the class loses, less the mean over the rows of both sides. The one that saves
@@ -177,7 +174,7 @@ def list_savings(
     low, high, spans = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32), np.empty(n_axes, np.float64)
     whole = 0.0
     for other in range(n_axes):
-        whole += span_key(costs, scale, other, cuts.ends[0, other], cuts.ends[1, other])
+        whole += span_key(scale, other, cuts.ends[0, other], cuts.ends[1, other])
     for back in range(2):  # from the left, then from the right
         taken = 0
         for step in range(found - 1):
@@ -188,7 +185,7 @@ def list_savings(
                     continue
                 low[other] = lows[each, other] if step == 0 else min(low[other], lows[each, other])
                 high[other] = highs[each, other] if step == 0 else max(high[other], highs[each, other])
-                spans[other] = span_key(costs, scale, other, low[other], high[other])
+                spans[other] = span_key(scale, other, low[other], high[other])
             if taken < k or size - taken < k:
                 continue
             cost = 0.0
@@ -231,7 +228,6 @@ def advance(
     stretches: RowStretches,
     cuts: CutList,
     k: int,
-    costs: Costs,
     scale: AxisScale,
     rules: Rules,
     scratch: Scratch,
@@ -243,7 +239,7 @@ def advance(
     A class takes the first of its cuts whose sides both hold.
     """
     rows, numbers, stack, classes, state = stretches
-    n_axes = len(costs.table)
+    n_axes = len(scale.weights)
     while state[N_STACK] > 0 or state[UNDER_WAY]:
         if not state[UNDER_WAY]:
             state[N_STACK] -= 1
@@ -259,10 +255,10 @@ def advance(
             axis = state[N_LISTED]
             if cuts.ends[0, axis] < cuts.ends[1, axis]:
                 if scale.textbook:
-                    n_cuts = list_median(rows[start:stop], axis, k, costs, scale, room, cuts, state[N_CUTS])
+                    n_cuts = list_median(rows[start:stop], axis, k, scale, room, cuts, state[N_CUTS])
                     budget -= 2 * size
                 else:
-                    n_cuts = list_savings(rows[start:stop], axis, k, costs, scale, room, cuts, state[N_CUTS])
+                    n_cuts = list_savings(rows[start:stop], axis, k, scale, room, cuts, state[N_CUTS])
                     budget -= n_axes * size
                 state[N_CUTS] = n_cuts
             state[N_LISTED] += 1

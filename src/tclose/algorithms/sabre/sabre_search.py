@@ -115,36 +115,25 @@ def partition(
 ) -> Partition:
     """Algorithm SABRE; of several ways to try, the one of least loss. With `slack` its classes are then cut on."""
     requirement.check_whole(table)
-    if not options.slack:
-        return _form(take_out, table, requirement, options, rng, control)
-    found = _form(take_out, table, requirement, options, rng, control.stretch(0.0, FORMING))
-    return cut_on(table, requirement, found, rng=rng, control=control.stretch(FORMING, 1.0))
-
-
-def _form(
-    take_out: TakeOut,
-    table: EncodedTable,
-    requirement: Requirement,
-    options: Options,
-    rng: np.random.Generator,
-    control: Control,
-) -> Partition:
-    """The classes as printed; of several ways to try, the one of least loss."""
+    forming = control.stretch(0.0, FORMING) if options.slack else control
     seed = int(rng.integers(2**63))
-    plans = list(_plans(table, requirement, options, control))
+    plans = list(_plans(table, requirement, options, forming))
     best, least, complete = np.zeros(len(table), np.int64), np.inf, True
     for number, plan in enumerate(plans):
-        if number and control.stop:
+        if number and forming.stop:
             complete = False
             break
-        stage = Stage(control, number / len(plans), (number + 1) / len(plans))
+        stage = Stage(forming, number / len(plans), (number + 1) / len(plans))
         labels, is_whole = _carry_out(plan, take_out, table, requirement, seed, stage)
         complete &= is_whole
         loss = table.loss(labels) if len(plans) > 1 else 0.0
         if loss < least:
             best, least = labels, loss
-        control.report(loss=least if len(plans) > 1 else None, done=(number + 1) / len(plans))
-    return Partition(best, facts={} if complete else {"stopped_early": True})
+        forming.report(loss=least if len(plans) > 1 else None, done=(number + 1) / len(plans))
+    found = Partition(best, facts={} if complete else {"stopped_early": True})
+    if not options.slack:
+        return found
+    return cut_on(table, requirement, found, rng=rng, control=control.stretch(FORMING, 1.0))
 
 
 def _carry_out(

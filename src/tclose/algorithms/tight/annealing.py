@@ -132,20 +132,21 @@ class Annealing:
         piece = run.piece(np.arange(n))
         space, spans = piece.task.space, span_table(piece)
         paths = piece.paths(PATHS, int(rng.integers(2**62)))
-        near, by = np.empty((n, min(NEAR, n)), np.int32), np.empty((n, min(NEAR, n)), np.float32)
-        near[:] = np.arange(n)[:, None]  # should it be halted, a row is its own neighbour
+        wanted = (n, min(NEAR, n))
+        found = nearest.NearRows(rows=np.empty(wanted, np.int32), away=np.empty(wanted, np.float32))
+        found.rows[:] = np.arange(n)[:, None]  # should it be halted, a row is its own neighbour
         parts = [(first, min(first + ROWS_AT_A_TIME, n)) for first in range(0, n, ROWS_AT_A_TIME)]
 
         def along(part: tuple[int, int]) -> None:
-            nearest.near_along(space, spans, paths, REACH, *part, near, by, run.halt)
+            nearest.near_along(space, spans, paths, REACH, *part, found, run.halt)
 
         def beyond(part: tuple[int, int]) -> None:
-            nearest.near_beyond(space, spans, before, *part, near, by, run.halt)
+            nearest.near_beyond(space, spans, before, *part, found, run.halt)
 
         run.mapped(pool, along, parts)
-        before = near.copy()
+        before = found.rows.copy()
         run.mapped(pool, beyond, parts)
-        return cls(run, pool, rng, near, spans)
+        return cls(run, pool, rng, found.rows, spans)
 
     def hottest(self, labels: Labels) -> float:
         """The heat to begin with: 15 % of the swaps that cost something, and keep all classes close, cost less."""

@@ -54,7 +54,7 @@ def alike_near(task: Task, classes: LooseClasses, steps: Steps, friend: int, fir
 
 @once
 def step_move(
-    task: Task, spans: SpanTable, classes: LooseClasses, row: int, b: int, most: float, boxes: BoxRoom, tools: Tools
+    task: Task, spans: SpanTable, classes: LooseClasses, row: int, b: int, most: float, boxes: BoxRoom
 ) -> float:
     """Move a row to another class; returns what that costs, 0 if it is not done."""
     sizes, loss, space = classes.sizes, classes.loss, task.space
@@ -64,9 +64,9 @@ def step_move(
     if cost + loss[b] > most:  # what it loses there is at least that
         return 0.0
     cost += (sizes[b] + 1) * loss_taking(space, spans, classes, b, row) - sizes[b] * loss[b]
-    if cost > most or not remains_close(task, classes, b, -1, row, tools.scratch):
+    if cost > most or not remains_close(task, classes, b, -1, row, boxes.scratch):
         return 0.0
-    if not remains_close(task, classes, a, row, -1, tools.scratch):
+    if not remains_close(task, classes, a, row, -1, boxes.scratch):
         return 0.0
     shift(classes, row, b)
     measure_box(space, spans, classes, a)
@@ -77,7 +77,7 @@ def step_move(
 @once
 def step_swap(
     task: Task, spans: SpanTable, classes: LooseClasses, row: int, other: int, most: float, boxes: BoxRoom,
-    random: Random, tools: Tools,
+    random: Random,
 ) -> float:  # fmt: skip
     """Swap two rows of different classes; returns what that costs, 0 if it is not done."""
     sizes, loss, space = classes.sizes, classes.loss, task.space
@@ -90,9 +90,9 @@ def step_swap(
     cost += sizes[b] * (loss_joined(space, spans, row, boxes, 1) - loss[b])
     if cost > most or (-1e-12 < cost < 1e-12 and draw(random, 1000) < PASSED_OVER):
         return 0.0
-    if not remains_close(task, classes, a, row, other, tools.scratch):
+    if not remains_close(task, classes, a, row, other, boxes.scratch):
         return 0.0
-    if not remains_close(task, classes, b, other, row, tools.scratch):
+    if not remains_close(task, classes, b, other, row, boxes.scratch):
         return 0.0
     shift(classes, row, b)
     shift(classes, other, a)
@@ -103,9 +103,8 @@ def step_swap(
 
 @once
 def step_chain(
-    task: Task, spans: SpanTable, classes: LooseClasses, row: int, b: int, third: int, most: float, boxes: BoxRoom,
-    tools: Tools,
-) -> float:  # fmt: skip
+    task: Task, spans: SpanTable, classes: LooseClasses, row: int, b: int, third: int, most: float, boxes: BoxRoom
+) -> float:
     """Move a row to class b, and a third row of another class into its place; returns the cost, 0 if it is not done."""
     sizes, loss, space = classes.sizes, classes.loss, task.space
     a, c = classes.own[row], classes.own[third]
@@ -118,11 +117,11 @@ def step_chain(
     if cost + loss[b] > most:
         return 0.0
     cost += (sizes[b] + 1) * loss_taking(space, spans, classes, b, row) - sizes[b] * loss[b]
-    if cost > most or not remains_close(task, classes, a, row, third, tools.scratch):
+    if cost > most or not remains_close(task, classes, a, row, third, boxes.scratch):
         return 0.0
-    if not remains_close(task, classes, c, third, -1, tools.scratch):
+    if not remains_close(task, classes, c, third, -1, boxes.scratch):
         return 0.0
-    if not remains_close(task, classes, b, -1, row, tools.scratch):
+    if not remains_close(task, classes, b, -1, row, boxes.scratch):
         return 0.0
     shift(classes, row, b)
     shift(classes, third, a)
@@ -166,7 +165,7 @@ def swap_costs(task: Task, spans: SpanTable, classes: LooseClasses, steps: Steps
     near, n_near, _, n_steps, random, _ = steps
     sizes, space, loss = classes.sizes, task.space, classes.loss
     n, room = len(near), classes.members.shape[1]
-    boxes = BoxRoom(np.empty((1, task.n_axes), np.int32), np.empty((1, task.n_axes), np.int32))
+    boxes = BoxRoom(np.empty((1, task.n_axes), np.int32), np.empty((1, task.n_axes), np.int32), tools.scratch)
     found = 0
     for _ in range(n_steps):
         row = draw(random, n)
@@ -200,7 +199,7 @@ def anneal(task: Task, spans: SpanTable, classes: LooseClasses, steps: Steps, to
     near, n_near, heat, n_steps, random, tally = steps
     own, sizes, members, k = classes.own, classes.sizes, classes.members, task.k
     n, room = len(near), members.shape[1]
-    boxes = BoxRoom(np.empty((3, task.n_axes), np.int32), np.empty((3, task.n_axes), np.int32))
+    boxes = BoxRoom(np.empty((3, task.n_axes), np.int32), np.empty((3, task.n_axes), np.int32), tools.scratch)
     moved, total = np.empty(max(room, 2 * LARGEST * k), np.int64), 0.0
     for step in range(n_steps):
         if step % BETWEEN_LOOKS == 0 and tools.halt[0]:
@@ -229,12 +228,12 @@ def anneal(task: Task, spans: SpanTable, classes: LooseClasses, steps: Steps, to
             tally[1] += classes.free[0] != before
             total += cost
         elif kind < MOVES and size > k:
-            total += step_move(task, spans, classes, row, b, most, boxes, tools)
+            total += step_move(task, spans, classes, row, b, most, boxes)
         elif kind < SWAPS:
             place = draw(random, size_b)
             other = -1 if draw(random, 2) else alike_from(task, classes, b, place, row)
             other = members[b, place] if other < 0 else other
-            total += step_swap(task, spans, classes, row, other, most, boxes, random, tools)
+            total += step_swap(task, spans, classes, row, other, most, boxes, random)
         else:
             friend = members[a, draw(random, size)]
             if friend == row or n_near[friend] == 0:
@@ -250,7 +249,7 @@ def anneal(task: Task, spans: SpanTable, classes: LooseClasses, steps: Steps, to
                 continue
             if kind < CHAINS:
                 if sizes[c] > k:
-                    total += step_chain(task, spans, classes, row, b, third, most, boxes, tools)
+                    total += step_chain(task, spans, classes, row, b, third, most, boxes)
                 continue
             other = alike_from(task, classes, b, draw(random, size_b), row)
             if other >= 0:

@@ -177,14 +177,17 @@ class AnswerSearch:
             stops=np.zeros((2, n_axes)),
             shares=np.zeros((2, n_parts), np.float32),
             change=np.zeros(len(excess)),
+            members=np.empty(len(labels), np.int64),
         )
         paths, tools = piece.paths(PATHS, seed), piece.tools()
-        random, members = np.array([seed], np.uint64), np.empty(len(labels), np.int64)
+        random = np.array([seed], np.uint64)
         step, n_queries = max(BUDGET // (n_parts + 1), 1), self.workload.n_queries
         n_first = n_queries // FIRST if self.workload.is_drawn else n_queries
         for done in range(0, n_trials, step):
-            turn = loops.AnswerTurn(min(step, n_trials - done), REACH, n_first)
-            loops.answer(piece.task, classes, paths, self.shown, asked, answers, turn, random, trial, members, tools)
+            turn = loops.AnswerTurn(
+                n_trials=min(step, n_trials - done), paths=paths, reach=REACH, n_first=n_first, random=random
+            )
+            loops.answer(piece.task, classes, self.shown, asked, answers, turn, trial, tools)
             if piece.ends(control):
                 break
         return Partition.of(classes.rows[:, CLASS]).labels
@@ -194,7 +197,15 @@ class AnswerSearch:
         from tclose.algorithms.tight.answering_loops import AskedParts
 
         asked = self.workload
-        return AskedParts(asked.first, asked.begins, asked.axes, asked.lows, asked.highs, weights, excess)
+        return AskedParts(
+            first=asked.first,
+            begins=asked.begins,
+            axes=asked.axes,
+            lows=asked.lows,
+            highs=asked.highs,
+            weights=weights,
+            excess=excess,
+        )
 
     def _wanted(self, rows: Integers) -> NDArray[np.uint8]:
         """For each of these rows and each part, whether it has the sensitive values that the part asks for."""

@@ -76,8 +76,10 @@ class AnswerTurn(NamedTuple):
     """How much is tried, and how."""
 
     n_trials: int
-    reach: int  # places on either side of a row where another is looked for
+    paths: Paths  # along which another row is looked for
+    reach: int  # places on either side of a row where that is done
     n_first: int  # queries that must gain together before the others are looked at
+    random: Random
 
 
 class AnswerTrial(NamedTuple):
@@ -89,6 +91,16 @@ class AnswerTrial(NamedTuple):
     stops: Floats
     shares: NDArray[np.float32]
     change: Floats  # of the answer to each query
+    members: Integers  # the rows of a class
+
+
+class RowSwap(NamedTuple):
+    """A row that goes over to another class, and one that comes back."""
+
+    row: int
+    other: int  # -1 where none comes back
+    own: int  # the class that the row leaves
+    number: int  # and the one that it goes to
 
 
 @inner
@@ -224,20 +236,10 @@ def felt(error: float) -> float:
 
 @inner
 def change_of_error(
-    asked: AskedParts,
-    answers: Answers,
-    own: int,
-    number: int,
-    row: int,
-    other: int,
-    begin: int,
-    end: int,
-    trial: AnswerTrial,
+    asked: AskedParts, answers: Answers, swap: RowSwap, begin: int, end: int, trial: AnswerTrial
 ) -> float:
-    """What the error changes by, of the queries from `begin` to before `end`.
-
-    A row goes over to another class, and `other`, or none (-1), comes back.
-    """
+    """What a swap changes the error by, of the queries from `begin` to before `end`."""
+    row, other, own, number = swap
     first, weights, excess, change = asked.first, asked.weights, asked.excess, trial.change
     here, there = answers.counts[own], answers.counts[number]
     old_here, old_there = answers.shares[own], answers.shares[number]
@@ -258,17 +260,10 @@ def change_of_error(
 
 @once
 def accept(
-    task: Task,
-    classes: MovableClasses,
-    asked: AskedParts,
-    answers: Answers,
-    row: int,
-    other: int,
-    number: int,
-    trial: AnswerTrial,
+    task: Task, classes: MovableClasses, asked: AskedParts, answers: Answers, swap: RowSwap, trial: AnswerTrial
 ) -> None:
-    """Let a row go over, and `other` come back unless it is -1."""
-    own = classes.rows[row, CLASS]
+    """Swap rows, and fill in what their classes then answer."""
+    row, other, own, number = swap
     transfer(classes, row, number)
     if other >= 0:
         transfer(classes, other, own)
@@ -289,21 +284,18 @@ def accept(
 def answer(
     task: Task,
     classes: MovableClasses,
-    paths: Paths,
     cells: ShownCells,
     asked: AskedParts,
     answers: Answers,
     turn: AnswerTurn,
-    random: Random,
     trial: AnswerTrial,
-    members: Integers,
     tools: Tools,
 ) -> int:
     """Try to move or swap random rows with near ones; returns how often that was done.
 
     It is done where the sum over queries of what is `felt` of weight |estimate - precise| falls, and both classes hold.
     """
-    n_trials, reach, n_first = turn
+    n_trials, paths, reach, n_first, random = turn
     table, rows, n_queries = classes.table, classes.rows, len(asked.weights)
     n, n_done = paths.orders.shape[1], 0
     for _ in range(n_trials):
@@ -323,7 +315,7 @@ def answer(
         other_new = put_box(task, classes, number, other, row, trial.lows[1], trial.highs[1])
         for side in range(2):
             show_box(cells, trial.lows[side], trial.highs[side], trial.starts[side], trial.stops[side])
-        total = 0.0
+        swap, total = RowSwap(row, other, own, number), 0.0
         for stage in range(2):
             begin, end = (0, n_first) if stage == 0 else (n_first, n_queries)
             low, high = asked.first[begin], asked.first[end]
@@ -332,14 +324,14 @@ def answer(
                     share_box(asked, trial.starts[side], trial.stops[side], low, high, trial.shares[side])
                 else:
                     trial.shares[side, low:high] = answers.shares[number if side else own, low:high]
-            total += change_of_error(asked, answers, own, number, row, other, begin, end, trial)
+            total += change_of_error(asked, answers, swap, begin, end, trial)
             if total > -1e-12:
                 break
         if total > -1e-12:
             continue
-        if stays_close(task, classes, own, row, other, members, tools.scratch) and stays_close(
-            task, classes, number, other, row, members, tools.scratch
+        if stays_close(task, classes, own, row, other, trial.members, tools.scratch) and stays_close(
+            task, classes, number, other, row, trial.members, tools.scratch
         ):
-            accept(task, classes, asked, answers, row, other, number, trial)
+            accept(task, classes, asked, answers, swap, trial)
             n_done += 1
     return n_done

@@ -56,10 +56,11 @@ class Steps(NamedTuple):
 
 
 class BoxRoom(NamedTuple):
-    """Room for the boxes of three classes."""
+    """Room for the boxes of three classes, and to count in."""
 
     lows: Places
     highs: Places
+    scratch: Scratch
 
 
 @inner

@@ -24,6 +24,13 @@ class SpanTable(NamedTuple):
     losses: Floats
 
 
+class NearRows(NamedTuple):
+    """The rows found nearest each, the nearest first."""
+
+    rows: Places
+    away: NDArray[np.float32]  # how far each is
+
+
 @inner
 def span_loss(space: BoxSpace, spans: SpanTable, axis: int, low: int, high: int) -> float:
     """What a span adds to the loss of a row."""
@@ -68,14 +75,14 @@ def note(near: Places, by: NDArray[np.float32], known: int, row: int, away: floa
 
 @kernel
 def near_along(
-    space: BoxSpace, spans: SpanTable, paths: Paths, reach: int, first: int, last: int, near: Places,
-    by: NDArray[np.float32], halt: NDArray[np.bool_],
+    space: BoxSpace, spans: SpanTable, paths: Paths, reach: int, first: int, last: int, found: NearRows,
+    halt: NDArray[np.bool_],
 ) -> None:  # fmt: skip
     """The rows nearest each of some rows, of those beside it along the paths, and how far they are.
 
     A row that finds too few is its own neighbour in the places left.
     """
-    orders = paths.orders
+    near, by, orders = found.rows, found.away, paths.orders
     n, wanted = near.shape
     marks = np.full(n, -1, np.int64)
     for row in range(first, last):
@@ -97,10 +104,10 @@ def near_along(
 
 @kernel
 def near_beyond(
-    space: BoxSpace, spans: SpanTable, before: Places, first: int, last: int, near: Places, by: NDArray[np.float32],
-    halt: NDArray[np.bool_],
-) -> None:  # fmt: skip
+    space: BoxSpace, spans: SpanTable, before: Places, first: int, last: int, found: NearRows, halt: NDArray[np.bool_]
+) -> None:
     """Look for rows that are nearer still among the nearest of those found before."""
+    near, by = found.rows, found.away
     n, wanted = near.shape
     marks = np.full(n, -1, np.int64)
     for row in range(first, last):
