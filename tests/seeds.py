@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-MOST_TESTED = 20  # seeds that `make test` takes of any test, and of those with many a fifth
+MOST_TESTED = 12  # seeds that `make test` takes of any test, and of those with many an eighth
 
 
 def one_in(step: int, values: Iterable[Any]) -> list[Any]:
@@ -30,9 +30,9 @@ def for_seeds(
     """Call a test that takes `seed` with 0 to n - 1, a block of seeds an item; a failure names its seed.
 
     The first `everyday` seeds run every day, the others are slow; those from `tested` on (if that is not said, of many
-    seeds four fifths) are left to the campaign.
+    seeds seven eighths) are left to the campaign.
     """
-    tested = max(MOST_TESTED, n // 5) if tested is None else tested
+    tested = max(MOST_TESTED, n // 8) if tested is None else tested
     tested = min(tested, n)
     ends = sorted({0, everyday, tested, n, *range(0, n, at_a_time)})
     blocks = [
