@@ -54,7 +54,8 @@ bounds: setup
 	$(CHECKED) $(BIN)/tclose warmup
 	$(CHECKED) $(BIN)/pytest -m bounds tests/bounds
 
-check: setup lint types contract warm
+check: setup
+	$(MAKE) --no-print-directory --jobs 2 --output-sync lint types contract warm
 	$(TESTS) -m "not slow and not bounds and not campaign"
 
 # Kernels are compiled once, before the workers start, and not in each of them.

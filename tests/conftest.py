@@ -13,7 +13,7 @@ from hypothesis import settings
 settings.register_profile("tclose", deadline=None)  # how long an example takes depends on what else the machine does
 settings.load_profile("tclose")
 
-MOST = 3
+MOST = 2
 """So many cases of a test run every day, unless it says otherwise by `@pytest.mark.everyday(n)`."""
 
 

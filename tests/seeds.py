@@ -25,7 +25,7 @@ def one_in(step: int, values: Iterable[Any]) -> list[Any]:
 
 
 def for_seeds(
-    n: int, at_a_time: int = 20, everyday: int = 3, tested: int | None = None
+    n: int, at_a_time: int = 20, everyday: int = 2, tested: int | None = None
 ) -> Callable[[Callable[..., None]], Any]:
     """Call a test that takes `seed` with 0 to n - 1, a block of seeds an item; a failure names its seed.
 
