@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from docs.generate import results
+from docs.generate.app_tables import APP_TABLES
 from docs.generate.attack_tables import ATTACK_TABLES
 from docs.generate.campaign_tables import CAMPAIGN_TABLES
 from docs.generate.earlier_tables import earlier_tables
@@ -276,6 +277,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "verify_large": verify_large,
     "first_mile": first_mile,
     "tight/arx": against_arx,
+    **APP_TABLES,
     **LOSS_TABLES,
     **ATTACK_TABLES,
     **CAMPAIGN_TABLES,
