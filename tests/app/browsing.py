@@ -22,9 +22,7 @@ class Noted:
 
     def watch(self, page: Any) -> None:
         """Note what a page logs, which errors it has and what it asks for."""
-        page.on(
-            "console", lambda told: self.complaints.append(told.text) if told.type in ("error", "warning") else None
-        )
+        page.on("console", self._hear)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
 
