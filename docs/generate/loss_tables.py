@@ -344,9 +344,9 @@ def shard_losses() -> str:
     lines = [
         f"Measured {found['date']}, with one seed. Two things decide this. Copies of a row are told apart: when all",
         f"copies went one way, {copies['table']} at t = {copies['t']} lost {copies['loss']:.3f}, since each shard",
-        "had few different rows. And the slack of `tight` is a part of what a shard leaves of t: when it was a part of t,",
+        "had few different rows. And the slack of `tight` is a part of what a shard leaves of t: when it was one of t,",
         f"{slack['rows']:,} rows of the {slack['table']} at t = {slack['t']} lost {slack['loss']:.3f}, not",
-        f"{slack['loss_as_it_is']:.3f}, since a shard that is far itself stayed one class. (These two were",
+        f"{slack['loss_as_it_is']:.3f}, since a shard that is far itself stayed one class. (Both were",
         "measured once, with the plan run in memory, by a script that is not in `benchmarks/`.)",
     ]
     header = ["", "t", "in memory", "shards", "cuts blended", "loss in shards"]
