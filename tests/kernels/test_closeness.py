@@ -200,7 +200,7 @@ def test_the_cache_notices_every_kernel_file() -> None:
     }
     assert len(using) > 20
     assert {name for name, _ in STAMP} >= using | {"kernels/compile.py"}
-    dispatcher: Any = closeness.within
+    dispatcher: Any = closeness.judge
     assert dispatcher._cache._cache_file._source_stamp == STAMP
 
 
@@ -208,7 +208,7 @@ def test_what_an_earlier_version_kept_on_disk_is_passed_by(monkeypatch: pytest.M
     def gone(*_: object) -> None:
         raise AttributeError("Can't get attribute 'Renamed'")
 
-    dispatcher: Any = closeness.within
+    dispatcher: Any = closeness.judge
     monkeypatch.setattr("numba.core.caching.pickle.loads", gone)
     assert dispatcher._cache._cache_file._load_index() == {}
 

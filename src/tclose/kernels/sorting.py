@@ -13,6 +13,15 @@ LEAST_RANGE = 1e-300  # a smaller one would make the scale infinite, and so step
 
 
 @inner
+def zeros(n: int) -> Integers:
+    """So many zeros: the compiler takes long over those of numpy."""
+    made = np.empty(n, np.int64)
+    for place in range(n):
+        made[place] = 0
+    return made
+
+
+@inner
 def sort_by(keys: NDArray[np.float64], order: Integers, room: Integers, n: int) -> None:
     """Make order[:n] the places of keys[:n] from the least on, equal ones as they were (a merge sort)."""
     run = 8
@@ -48,7 +57,7 @@ def sort_roughly(keys: NDArray[np.float64], order: Integers, n: int) -> None:
     for place in range(n):
         low, high = min(low, keys[place]), max(high, keys[place])
     scale = (STEPS - 1) / (high - low) if high - low > LEAST_RANGE else 0.0
-    starts = np.zeros(STEPS + 1, np.int64)
+    starts = zeros(STEPS + 1)
     for place in range(n):
         starts[int((keys[place] - low) * scale) + 1] += 1
     for step in range(STEPS):

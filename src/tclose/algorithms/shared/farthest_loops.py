@@ -70,9 +70,12 @@ def next_seed(index: Index, number: int, total: Floats, before: Floats) -> tuple
     `total` is the sum of the rows still there, and `before` the seed before.
     """
     if number % 2 == 0:
-        before[:] = total / index.living.sum()
+        n_living = index.living.sum()
+        for axis in range(len(total)):
+            before[axis] = total[axis] / n_living
     bucket, seed = farthest(index, before)
-    before[:] = index.points[seed]
+    for axis in range(len(before)):
+        before[axis] = index.points[seed, axis]
     return bucket, seed
 
 

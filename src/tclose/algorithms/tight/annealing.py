@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tclose.algorithms.tight.near_rows_loops import SpanTable
 
 Labels = NDArray[np.int64]
-Rows = NDArray[np.int64]
+RowNumbers = NDArray[np.int64]
 BEFORE_ANNEALING, COLD = 0.2, 0.9  # of the work is done when annealing begins, and when it is cold
 HOTTEST, SWAPS_TRIED = 0.15, 4000  # the heat to begin with is this quantile of what so many swaps cost
 COOLER = 0.2  # the heat to begin with over that of the time before, where time is left to do it again
@@ -45,7 +45,7 @@ class PieceRun(Protocol):
     control: Control
     halt: NDArray[np.bool_]
 
-    def piece(self, rows: Rows) -> Piece:
+    def piece(self, rows: RowNumbers) -> Piece:
         """Some rows as kernels take them."""
         ...
 
@@ -59,7 +59,7 @@ class PieceRun(Protocol):
         rng: np.random.Generator,
         pool: ThreadPoolExecutor,
         round_: int,
-        work: Callable[[Rows, Labels, int], Labels],
+        work: Callable[[RowNumbers, Labels, int], Labels],
     ) -> Labels:
         """Cut the table into pieces of whole classes, and work on each: its rows, their classes and a seed."""
         ...
@@ -152,7 +152,7 @@ class Annealing:
         """The heat to begin with: 15 % of the swaps that cost something, and keep all classes close, cost less."""
         costs: list[NDArray[np.float64]] = []
 
-        def priced(rows: Rows, own: Labels, seed: int) -> Labels:
+        def priced(rows: RowNumbers, own: Labels, seed: int) -> Labels:
             piece = self.run.piece(rows)
             costs.append(swap_costs(piece, own, within(self.near, rows), self.spans, seed))
             return own
@@ -164,7 +164,7 @@ class Annealing:
     def turn(self, labels: Labels, turn: AnnealingTurn, round_: int) -> Labels:
         """One round, over all pieces."""
 
-        def annealed(rows: Rows, own: Labels, seed: int) -> Labels:
+        def annealed(rows: RowNumbers, own: Labels, seed: int) -> Labels:
             piece = self.run.piece(rows)
             found = anneal_piece(piece, own, within(self.near, rows), self.spans, turn, seed, self.run.control)
             if not turn.rebuilds or piece.ends(self.run.control):
@@ -265,7 +265,7 @@ def span_table(piece: Piece) -> SpanTable:
     return spans
 
 
-def within(near: NDArray[np.int32], rows: Rows) -> tuple[NDArray[np.int32], Labels]:
+def within(near: NDArray[np.int32], rows: RowNumbers) -> tuple[NDArray[np.int32], Labels]:
     """The nearest of some rows that are among them, by their places, these first; and how many there are of each.
 
     Examples

@@ -22,7 +22,7 @@ from tclose.algorithms.tight.boxes_loops import (
 from tclose.kernels.closeness import Scratch
 from tclose.kernels.compile import inner, kernel, once
 from tclose.kernels.soft import measure
-from tclose.kernels.sorting import sort_by, sort_codes, sort_roughly
+from tclose.kernels.sorting import sort_by, sort_codes, sort_roughly, zeros
 
 DONE, PAUSED = 0, 1
 N_STACK, N_CLASSES = 0, 1  # what `state` holds between calls
@@ -217,9 +217,9 @@ def mend(
     rows, soft, k, n_attributes = task.space.rows, task.soft, task.k, task.n_attributes
     gauge, other, n_all, slack = tools.gauge, tools.other, options.n_all, options.slack
     n, first, n_values = len(members), task.n_axes + n_attributes, soft.n_values
-    counts, sizes = np.zeros((2, n_values), np.int64), np.zeros(2, np.int64)
+    counts, sizes = np.empty((2, n_values), np.int64), np.empty(2, np.int64)
     tally(task, members, n, sides, counts, sizes)
-    moved = np.zeros(n, np.bool_)
+    moved = zeros(n)
     for _ in range(n):
         if tools.halt[0]:
             return False
@@ -253,7 +253,7 @@ def mend(
         if best < 0:
             return False
         side = sides[best]
-        moved[best] = True
+        moved[best] = 1
         sides[best] = 1 - side
         sizes[side] -= 1
         sizes[1 - side] += 1
@@ -330,8 +330,8 @@ def best_cut(
     for each in range(n_cuts):
         key[each] = -cuts.saved[each]
     sort_by(key, order, room, n_cuts)
-    counts, sizes = np.zeros((2, soft.n_values), np.int64), np.zeros(2, np.int64)
-    mended, most_an_axis = np.zeros(task.n_axes, np.int64), max(n_mends // 3, 1)
+    counts, sizes = np.empty((2, soft.n_values), np.int64), np.empty(2, np.int64)
+    mended, most_an_axis = zeros(task.n_axes), max(n_mends // 3, 1)
     most = 1e-9
     for rank in range(min(n_cuts, n_checks)):
         cut = order[rank]
@@ -380,28 +380,31 @@ def even_cut(
     """
     space, n_axes, n_values, key, order = task.space, task.n_axes, task.soft.n_values, cuts.key, cuts.order
     n, sides, trial = len(members), division.sides, division.trial
-    counts, sizes = np.zeros((2, n_values), np.int64), np.zeros(2, np.int64)
+    counts, sizes = np.empty((2, n_values), np.int64), np.empty(2, np.int64)
     low, high = np.empty(n_axes, np.int32), np.empty(n_axes, np.int32)
     empty(low, high)
     for each in range(n):
         widen(space, members[each], low, high)
         trial[each] = 0
     total, column = n * box_loss(space, low, high), -1
-    of_value, most = np.full(max(n_values, 1), n, np.int64), 1e-9
+    of_value, most = np.empty(max(n_values, 1), np.int64), 1e-9
     if total <= most:
         return 0.0
+    for value in range(len(of_value)):
+        of_value[value] = n
     if task.n_attributes > 0:
         tally(task, members, n, trial, counts, sizes)
         measure(task.soft, counts[0], n, tools.gauge)
         column = n_axes + task.n_attributes + place_of_most(tools.gauge.ratios)
-        of_value[:] = counts[0]
+        for value in range(n_values):
+            of_value[value] = counts[0, value]
     for axis in range(n_axes):
         if tools.halt[0]:
             break
         for each in range(n):
             key[each] = space.rows[members[each], axis]
         sort_roughly(key, order, n)
-        seen = np.zeros(len(of_value), np.int64)
+        seen = zeros(len(of_value))
         for rank in range(n):
             each = order[rank]
             value = space.rows[members[each], column] if column >= 0 else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -199,9 +200,11 @@ class Piece:
         control: Control,
     ) -> None:
         from tclose.algorithms.tight import regrowing_loops as regrowing
+        from tclose.kernels.ahead import wait_for
 
         most, size = len(classes.loss), self.plot_size(n_classes)
         plot, cuts, tools = self._plot(size), self._cuts(size), self.tools()
+        wait_for(regrowing.rebuild)
         free = np.concatenate([[most - n_classes], np.arange(n_classes, most), np.zeros(n_classes, np.int64)])
         trials = regrowing.Trials(tried=np.ones((2, 2)), heat=heat, random=np.array([seed], np.uint64), free=free)
         piece = max(16_000 // size, 10) if pace_of(self.requirement) == 1 else 2
@@ -211,8 +214,29 @@ class Piece:
             if self.ends(control):
                 return
 
+    def rebuilding_ahead(self) -> AbstractContextManager[None]:
+        """Have that which builds classes anew compiled by another process, if it has to be: it takes longest."""
+        from tclose.algorithms.tight import moving_loops as moving
+        from tclose.algorithms.tight import regrowing_loops as regrowing
+        from tclose.kernels.ahead import compiled_ahead
+
+        size, places = FEWEST_ON_PLOT, np.zeros((1, 1), np.int64)
+        trials = regrowing.Trials(
+            tried=np.ones((2, 2)), heat=0.0, random=np.zeros(1, np.uint64), free=np.zeros(1, np.int64)
+        )
+        plot, cuts, tools = self._plot(size), self._cuts(size), self.tools()
+        paths = moving.Paths(places, places)
+        return compiled_ahead(regrowing.rebuild, self.task, self._no_classes(), paths, plot, 1, trials, cuts, tools)
+
     def movable(self, labels: Labels) -> moving.MovableClasses:
         """The classes of these labels, as they can be changed."""
+        from tclose.algorithms.tight import moving_loops as moving
+
+        classes = self._no_classes()
+        moving.fill(self.task.space, classes, labels, int(labels.max()) + 1)
+        return classes
+
+    def _no_classes(self) -> moving.MovableClasses:
         from tclose.algorithms.tight import moving_loops as moving
 
         n, most = len(self.table), len(self.table) // self.task.k + 1
@@ -223,7 +247,6 @@ class Piece:
             loss=np.zeros(most),
         )
         classes.table[:, moving.HEAD] = -1
-        moving.fill(self.task.space, classes, labels, int(labels.max()) + 1)
         return classes
 
     def ends(self, control: Control) -> bool:

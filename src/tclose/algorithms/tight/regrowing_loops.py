@@ -292,7 +292,7 @@ def rebuild(
     tried, heat, random, free = trials
     table, rows, members = classes.table, classes.rows, plot.members
     chosen = np.empty(len(members) + 8, np.int64)
-    room, state = np.empty(len(members), np.int64), np.zeros(2, np.int64)
+    room, state = np.empty(len(members), np.int64), np.empty(2, np.int64)
     saved = 0.0
     for _ in range(n_trials):
         if tools.halt[0]:

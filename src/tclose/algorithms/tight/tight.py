@@ -1,4 +1,4 @@
-"""tight: split, mend, move, swap and rebuild, with the real distance checked everywhere."""
+"""tight: split, repair, move, swap and rebuild, with the real distance checked everywhere."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ EFFORTS = {
     ),
 }
 SLACKS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
-SAMPLE = 6000  # rows on which slacks are tried
+LEAST_SAMPLE, MOST_SAMPLE = 6_000, 60_000  # rows on which slacks are tried, a tenth of all in between
+MOST_SAMPLES = 3  # of so many rows
 LARGEST, SMALLEST = 25_000, 4_000  # rows of a piece
 SECONDS_BETWEEN_LOOKS = 0.1  # at the clock, while kernels run
 POWERS = (0.0, 0.5, 1.0)  # of what an axis is worth to the queries, by which it weighs
@@ -51,10 +52,10 @@ SAMPLING = 0.2  # of the time allowed, at most, goes into finding slacks
 
 @dataclass(frozen=True)
 class Tight:
-    """Split from the whole table down, mend what is not close, then search.
+    """Split from the whole table down, repair cuts whose sides are not close, then search.
 
     1. Split. Of all cuts of a class, the one that lowers the cost most and whose sides are both
-       close is taken. Cuts that would save more are mended first: rows move over until both
+       close is taken. Cuts that would save more are repaired first: rows move over until both
        sides are close. A class of N of n rows may use only t (1 - slack log(N / 2k) / log(n / 2k)),
        so that what t allows is spent near the leaves; the slack is found on a sample. Of a table that is itself
        away from the reference, as a shard is, it is a part of what that leaves.
@@ -80,11 +81,22 @@ class Tight:
     References
     ----------
     docs/tight.md.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 61, 22, 62, 23, 63, 24, 64], "illness": ["flu", "flu", "cold", "cold"] * 2})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 4, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> release = tclose.anonymize(table, asked, method=tclose.Tight(effort="fast"), seed=1)
+    >>> sorted(release.table["age"].unique()), release.measured.t["illness"]
+    (['[21, 24]', '[61, 64]'], Fraction(0, 1))
     """
 
     name: ClassVar[str] = "tight"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        summary="split, mend and search: the least loss",
+        summary="split, repair and search: the least loss",
         paper="our own; goes on from Cao et al. 2011 (004), section 8",
         guarantees=EVERY_GUARANTEE | IN_PERSONS,
         keeps=frozenset({"weight", "finest", "coarsest", "suppress_rows"}),
@@ -136,7 +148,7 @@ class Tight:
         requirement.check_whole(table)
         run = _TightRun(table, decidable(requirement), EFFORTS[self.effort], control)
         ways = {"loss": run.lose_least, "queries": run.answer_best, "classify": run.predict_best}
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with ThreadPoolExecutor(os.cpu_count()) as pool, run.piece(np.arange(1)).rebuilding_ahead():
             labels = ways[table.objective.name](rng, pool, start)
         stopped = control.stop or not run.in_time
         return Partition(labels, facts={"stopped_early": True} if stopped else {})
@@ -302,17 +314,21 @@ class _TightRun:
         """
         if not len(softened.soft.edges) and not len(softened.soft.caps) and (softened.soft.diverse[:, 1] < 0).all():
             return [0.0]
-        rows = np.sort(rng.choice(len(self.table), min(SAMPLE, len(self.table)), replace=False))
         allowed = self.control.seconds
         sampling = Control(None if allowed is None else SAMPLING * allowed, whole=self.control)
-        sample = Piece.of(self.table.take(rows), self.requirement, softened, len(rows), self.halt)
+        samples = [
+            Piece.of(self.table.take(rows), self.requirement, softened, len(rows), self.halt)
+            for rows in _sampled(len(self.table), rng)
+        ]
 
-        def loss(slack: float) -> float:
+        def loss(job: tuple[float, Piece]) -> float:
+            slack, sample = job
             return sample.table.loss(sample.split(slack, self.effort.mends, 0, sampling))
 
         room = left_to_classes(self.table, self.requirement)
         slacks = [room * slack for slack in SLACKS]
-        losses = self.mapped(pool, loss, slacks, sampling)
+        jobs = [(slack, sample) for slack in slacks for sample in samples]
+        losses = np.reshape(self.mapped(pool, loss, jobs, sampling), (len(slacks), -1)).mean(axis=1)
         if sampling.stop:
             self.in_time, self.halt[0] = False, False
             return [slacks[int(np.argmin(losses))]]
@@ -404,6 +420,18 @@ class _TightRun:
         rank[along] = np.arange(len(sizes))
         order = np.argsort(rank[labels], kind="stable")
         return np.split(order, np.flatnonzero(np.diff(np.repeat(pieces, sizes[along]))) + 1)
+
+
+def _sampled(n: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+    """The rows of samples of n rows, none in two of them.
+
+    A sample is sparser than the table: the more levels of cuts it lacks, the more slack it seems to want. Of a large
+    table there are several, since what a slack loses on one is in part chance.
+    """
+    size = min(int(np.clip(n // 10, LEAST_SAMPLE, MOST_SAMPLE)), n)
+    n_samples = int(np.clip(n // (10 * MOST_SAMPLE), 1, MOST_SAMPLES))
+    drawn = rng.choice(n, n_samples * size, replace=False).reshape(n_samples, size)
+    return [np.sort(rows) for rows in drawn]
 
 
 def _stages(n: int, smallest: int) -> Iterator[int]:
