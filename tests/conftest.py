@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 settings.register_profile("tclose", deadline=None)  # how long an example takes depends on what else the machine does
 settings.load_profile("tclose")
 
 MOST = 2
-"""So many cases of a test run every day, unless it says otherwise by `@pytest.mark.everyday(n)`."""
+"""That many cases of a test run every day, unless it says otherwise by `@pytest.mark.everyday(n)`."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Among tests only a file that has examples is looked through for them."""
+    found = yield
+    has_examples = file_path.suffix == ".py" and ">>>" in file_path.read_text(encoding="utf-8")
+    return [each for each in found if has_examples or not isinstance(each, DoctestModule)]
+
+
+def spread(n: int, most: int) -> set[int]:
+    """At most so many of n places, spread over all of them by the golden ratio.
+
+    With equal steps a test of all methods on all tables would run the same two methods on each of them.
+
+    Examples
+    --------
+    >>> spread(6, 2), spread(2, 3)
+    ({0, 3}, {0, 1})
+    """
+    ratio, found, turn = (math.sqrt(5) - 1) / 2, set[int](), 0
+    while len(found) < min(n, most):
+        found.add(int(n * (turn * ratio % 1)))
+        turn += 1
+    return found
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -25,10 +52,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             tests.setdefault(item.nodeid.split("[")[0], []).append(item)
     for cases in tests.values():
         mark = cases[0].get_closest_marker("everyday")
-        most = mark.args[0] if mark else MOST
-        kept = {place * len(cases) // most for place in range(most)}
+        kept = spread(len(cases), mark.args[0] if mark else MOST)
         for place, item in enumerate(cases):
-            if len(cases) > most and place not in kept:
+            if place not in kept:
                 item.add_marker("slow")
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -32,8 +33,8 @@ PUBLIC = {  # DESIGN, *Public interface*, and what the pages add to it
         *("report_html", "republish", "suggest", "utility", "verify", "what_binds"),
     ],
     "class": [
-        *("Attacks", "Comparison", "Hierarchy", "Partition", "Release", "Schema", "Suggestion", "TableLocation"),
-        "Verdict",
+        *("Attacks", "Binding", "Certificate", "Comparison", "Gap", "Hierarchy", "Measured", "Partition", "Record"),
+        *("Release", "Report", "Schema", "Suggestion", "TableLocation", "Utility", "Verdict"),
         *(
             "BusyError",
             "EarlierReleaseWarning",
@@ -46,7 +47,7 @@ PUBLIC = {  # DESIGN, *Public interface*, and what the pages add to it
         *("LockError", "MeasureError", "MissingExtraError", "RepeatedIdentifierWarning"),
         *("SchemaError", "SizeError", "TableError", "TcloseError", "VerificationError"),
     ],
-    "module": ["datasets", "distances", "pages", "spark", "stream", "testing"],
+    "module": ["datasets", "distances", "errors", "pages", "spark", "stream", "testing"],
 }
 KERNELS = {"kernel", "inner", "once"}  # what decorates them
 
@@ -56,15 +57,55 @@ def test_the_top_of_the_package_is_small() -> None:
     assert len(entries) <= 21, sorted(entries)
 
 
+def test_every_room_has_its_layer() -> None:
+    """At most nine layers; only the last may import each other; the verifier stands beside. The page says the same."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    contracts = settings["contracts"]
+    assert not any("ignore_imports" in each for each in [settings, *contracts])
+    (layers,) = [each["layers"] for each in contracts if each["type"] == "layers"]
+    assert len(layers) <= 9
+    assert not any(":" in layer for layer in layers[:-1])
+    rooms = [re.findall(r"tclose\.(\w+)", layer) for layer in layers]
+    entries = {each.stem for each in PACKAGE.iterdir()} - {"__init__", "__main__", "__pycache__", "py"}
+    assert sorted(name for layer in rooms for name in layer) == sorted(entries - {"verification"})
+    page = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
+    told = page.partition("without exemptions: ")[2].partition(". ")[0]
+    assert [set(re.findall(r"`(\w+)(?:\.py)?`", layer)) for layer in told.split(">")] == [set(each) for each in rooms]
+
+
+def test_every_folder_is_on_the_map() -> None:
+    page = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"^\| `([\w.]+)/?` \|", page.partition("## The way of a row")[0], re.MULTILINE))
+    entries = {each.name for each in PACKAGE.iterdir() if each.name not in ("__pycache__", "py.typed")}
+    assert told == entries - {"__init__.py", "__main__.py", "spark.py"}  # the last stands with `scale`
+
+
 def test_no_file_name_occurs_twice() -> None:
     names = Counter(file.name for file in PACKAGE.rglob("*.py") if file.name != "__init__.py")
     assert [name for name, count in names.items() if count > 1] == []
 
 
-def test_no_class_name_occurs_twice() -> None:
-    texts = [file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py")]
-    names = Counter(name for text in texts for name in re.findall(r"^class (\w+)", text, re.MULTILINE))
-    assert [name for name, count in names.items() if count > 1] == []
+def test_no_name_of_a_type_stands_for_two_things() -> None:
+    """Classes, private ones too, and types that are given a name; variables of types are no types."""
+    meanings: dict[str, set[str]] = {}
+    for file in PACKAGE.rglob("*.py"):
+        for name, meaning in _named_types(file):
+            meanings.setdefault(name.lstrip("_"), set()).add(meaning)
+    assert len(meanings) > 500  # they are found at all
+    assert {name: said for name, said in meanings.items() if len(said) > 1} == {}
+
+
+def _named_types(file: Path) -> Iterator[tuple[str, str]]:
+    """The name of each type, and what it is: a class is what its file says, a type with a name what it stands for."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield node.name, f"{file}:{node.lineno}"
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(name := node.targets[0], ast.Name):
+            is_variable = isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "TypeVar"
+            if re.fullmatch(r"_?[A-Z][A-Za-z]*[a-z][A-Za-z0-9]*", name.id) and not is_variable:
+                yield name.id, ast.unparse(node.value)
 
 
 def test_no_kernel_takes_more_than_eight_arguments() -> None:
@@ -132,17 +173,23 @@ def test_every_name_on_a_page_is_there() -> None:
 
 
 def check_names() -> None:
-    """Look up every name that a page mentions."""
+    """Look up every name that a page mentions; what was imported for another must not lend it one."""
+    public = {*dir(tclose)}
+    names = set()
     for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        for word, name in sorted(set(re.findall(r"(\w+)?[ `(]tclose((?:\.[A-Za-z_]\w*)+)", text))):
-            parts = name.strip(".").split(".")
-            if word in ("from", "import"):
-                importlib.import_module(f"tclose{name}")
-            elif parts[-1] not in ("csv", "toml", "html", "py"):
-                found: object = tclose
-                for part in parts:
-                    found = getattr(found, part)
+        names |= {
+            *re.findall(r"(?<![\w./-])(from |import )?tclose((?:\.[A-Za-z_]\w*)+)", page.read_text(encoding="utf-8"))
+        }
+    assert len(names) > 80  # they are found at all
+    for word, name in sorted(names):
+        parts = name.strip(".").split(".")
+        if word:
+            importlib.import_module(f"tclose{name}")
+        elif parts[-1] not in ("csv", "toml", "html", "py"):
+            assert parts[0] in public, f"tclose{name}"
+            found: object = tclose
+            for part in parts:
+                found = getattr(found, part)
 
 
 def test_methods_do_not_import_each_other() -> None:

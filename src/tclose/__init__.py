@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tclose import datasets as datasets
     from tclose import distances as distances
+    from tclose import errors as errors
     from tclose import pages as pages
     from tclose import spark as spark
     from tclose import stream as stream
@@ -49,22 +50,29 @@ if TYPE_CHECKING:
     from tclose.evaluation.attacks.attack import attack as attack
     from tclose.evaluation.choosing.compare import Comparison as Comparison
     from tclose.evaluation.choosing.compare import compare as compare
+    from tclose.evaluation.choosing.gap import Gap as Gap
     from tclose.evaluation.choosing.gap import gap as gap
     from tclose.evaluation.choosing.suggest import Suggestion as Suggestion
     from tclose.evaluation.choosing.suggest import suggest as suggest
     from tclose.evaluation.choosing.what_binds import what_binds as what_binds
     from tclose.evaluation.report.public_report import public_report_html as public_report_html
     from tclose.evaluation.report.report_page import report_html as report_html
+    from tclose.evaluation.utility.utility import Utility as Utility
     from tclose.evaluation.utility.utility import utility as utility
     from tclose.history.republication import republish as republish
     from tclose.pipeline import anonymize as anonymize
     from tclose.pipeline import assess as assess
     from tclose.pipeline import verify as verify
+    from tclose.release.binding import Binding as Binding
+    from tclose.release.certificate import Certificate as Certificate
+    from tclose.release.record import Record as Record
     from tclose.release.release import Release as Release
     from tclose.schema.hierarchy import Hierarchy as Hierarchy
     from tclose.schema.schema import Schema as Schema
     from tclose.table.partition import Partition as Partition
     from tclose.table.table_location import TableLocation as TableLocation
+    from tclose.verification.assessment import Report as Report
+    from tclose.verification.measure_release import Measured as Measured
     from tclose.verification.verdict import Verdict as Verdict
 
 __version__ = "0.1.0"
@@ -81,21 +89,26 @@ _HOMES = {
     "algorithms": ("methods",),
     "evaluation.attacks.attack": ("attack", "Attacks"),
     "evaluation.choosing.compare": ("compare", "Comparison"),
-    "evaluation.choosing.gap": ("gap",),
+    "evaluation.choosing.gap": ("gap", "Gap"),
     "evaluation.choosing.suggest": ("suggest", "Suggestion"),
     "evaluation.choosing.what_binds": ("what_binds",),
     "evaluation.report.public_report": ("public_report_html",),
     "evaluation.report.report_page": ("report_html",),
-    "evaluation.utility.utility": ("utility",),
+    "evaluation.utility.utility": ("utility", "Utility"),
     "history.republication": ("republish",),
+    "release.binding": ("Binding",),
+    "release.certificate": ("Certificate",),
+    "release.record": ("Record",),
     "release.release": ("Release",),
     "schema.hierarchy": ("Hierarchy",),
     "schema.schema": ("Schema",),
     "table.partition": ("Partition",),
     "table.table_location": ("TableLocation",),
+    "verification.assessment": ("Report",),
+    "verification.measure_release": ("Measured",),
     "verification.verdict": ("Verdict",),
 }
-_MODULES = ("datasets", "distances", "pages", "spark", "stream", "testing")
+_MODULES = ("datasets", "distances", "errors", "pages", "spark", "stream", "testing")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = ["__version__", *_HOME, *_MODULES]

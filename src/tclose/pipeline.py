@@ -103,13 +103,13 @@ def anonymize(
         What each column is and what is promised: a `Schema`, a dict with its keys, or a path to TOML.
     keys
         The keys of a schema instead: `quasi=[...]`, `sensitive={column: t}`, `k=...` and the rest.
-        Kinds that are not given are inferred, and said.
+        Kinds that are not given are inferred, and a message says so.
     method
         A name of `tclose.methods()`, or an algorithm object.
     seed
         For the method's random choices; the operating system's entropy if None.
     time
-        Seconds after which the method comes back with the best it has.
+        Seconds after which the method returns the best it has found.
     allow_single_class
         Accept one class holding the whole table.
     show_values
@@ -260,7 +260,7 @@ def verify(
     escaped_formulas: bool | None = None,
     in_order: bool | None = None,
 ) -> Verdict:
-    """Judge a released table: does it keep the promise of its schema, and fit its certificate?
+    """Check whether a released table keeps the promise of its schema, and whether its certificate is right.
 
     Nothing that a certificate says is believed: each field is recomputed from the table and the schema and
     compared, or listed in `unchecked` as claimed.

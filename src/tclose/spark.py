@@ -24,7 +24,7 @@ def anonymize(
     show_values: bool = False,
     progress: Listener | None = None,
 ) -> SparkRelease:
-    """Turn a DataFrame of Spark into a verified release, on the cluster it lies on.
+    """Turn a DataFrame of Spark into a verified release, on its own cluster.
 
     The table is read twice, so persist it first if it is costly to make; it must give the same rows both times.
     The executors need this package, in the environment of their Python.

@@ -48,7 +48,7 @@ Maker = Callable[..., tuple[pl.DataFrame, Schema]]
 
 @dataclass(frozen=True)
 class Case:
-    """An awkward table with its schema, made for what a method promises.
+    """An awkward table with its schema, to test a method with.
 
     Attributes
     ----------
@@ -59,6 +59,14 @@ class Case:
         takes, a recoding and a distance it knows, and no t or l that it does not guarantee.
     feasible
         Whether a partition exists; otherwise the method must raise InfeasibleError.
+
+    Examples
+    --------
+    >>> from tclose.algorithms import find
+    >>> one_row = next(case for case in AWKWARD if case.name == "one row and k 2")
+    >>> frame, schema = one_row.make(find("tight").capabilities)
+    >>> len(frame), schema.k, one_row.feasible
+    (1, 2, False)
     """
 
     name: str
@@ -67,7 +75,7 @@ class Case:
 
 
 def why_not(method: Algorithm, case: Case) -> str | None:
-    """Why a case says nothing about a method; None if it does.
+    """Why a case cannot be used to test a method; None if it can.
 
     Examples
     --------
@@ -84,7 +92,7 @@ def why_not(method: Algorithm, case: Case) -> str | None:
 
 
 def check_method(method: Algorithm, case: Case) -> None:
-    """Every promise of the contract, on one table.
+    """Check on one table that a method keeps the contract of all methods.
 
     Each row in exactly one class; the release passes the verifier; inputs unchanged; the same
     seed gives the same classes; no column or row number is added; nothing is printed or warned.
@@ -95,6 +103,14 @@ def check_method(method: Algorithm, case: Case) -> None:
         A promise is broken.
     SchemaError
         The case is not for this method: ask `why_not` first.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> check_method(tclose.Mondrian(), next(case for case in AWKWARD if case.name == "t 0"))  # silent: it holds
+    >>> tried = [case.name for case in AWKWARD if why_not(tclose.KApprox(), case) is None]
+    >>> "t 0" in tried  # of those with a t, none is for a method that keeps k alone
+    False
     """
     frame, schema = case.make(method.capabilities)
     check_capable(method, schema)
@@ -148,7 +164,17 @@ def _check_partition(
 def run(
     method: Algorithm, table: EncodedTable, requirement: Requirement, start: Partition | None = None, seed: int = 7
 ) -> Partition:
-    """One run with a fresh generator."""
+    """Run a method once, with a fresh random generator.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> frame, schema = tclose.datasets.census(100, seed=1)
+    >>> table = encode(read(frame), schema)
+    >>> partition = run(tclose.Mondrian(), table, Requirement.of(schema, table))
+    >>> len(partition.labels), int(np.bincount(partition.labels).min()) >= schema.k
+    (100, True)
+    """
     rng = np.random.default_rng(seed)
     return run_method(method, table, requirement, rng=rng, control=Control(), start=start)
 

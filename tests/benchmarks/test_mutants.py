@@ -7,11 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks.campaigns.corpus import corpus, release
 from benchmarks.campaigns.mutant_verdict import differs, wrong_with
 from benchmarks.campaigns.mutants import PACKAGE, Mutant, all_mutants, mutated, statements
+from tclose.table.encode import EncodedTable, Spans
 
 NAME = "matrix and joint by tight"
 
@@ -95,3 +97,18 @@ def test_a_loss_that_is_not_true_is_seen(right: Path, tmp_path: Path) -> None:
     found = wrong_with(corpus()[NAME], folder, NAME)
     assert found is not None
     assert found.is_loss
+
+
+def test_hiding_what_a_class_has_in_common_is_no_wrong_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spans = EncodedTable.spans
+
+    def too_wide(table: EncodedTable, *given: Any) -> Spans:
+        return [(low, np.maximum(high, 1)) for low, high in spans(table, *given)]
+
+    case, name = corpus()["numeric by mondrian"], "numeric by mondrian"
+    assert release(case, tmp_path, name) == "released"
+    needed = json.loads((tmp_path / f"{name}.told.json").read_text(encoding="utf-8"))["loss"]
+    monkeypatch.setattr(EncodedTable, "spans", too_wide)
+    assert release(case, tmp_path, name) == "released"
+    assert json.loads((tmp_path / f"{name}.told.json").read_text(encoding="utf-8"))["loss"] > needed
+    assert wrong_with(case, tmp_path, name) is None

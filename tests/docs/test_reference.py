@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import doctest
 import inspect
 import re
 import tomllib
 from dataclasses import dataclass, make_dataclass
+from typing import Any
 
 import pytest
 
 import tclose
 from docs.generate import certificate_reference
-from docs.generate.api_reference import public
+from docs.generate.api_reference import names_of_classes, names_of_methods, names_of_modules, public
 from docs.generate.certificate_reference import FIELDS, INSIDE, unexplained, written_fields
 from docs.generate.cli_reference import commands, examples
 from docs.generate.error_reference import kinds_of
@@ -43,14 +45,45 @@ def test_every_public_name_is_on_a_page() -> None:
     assert [name for name in told if f":: tclose.{name}\n" not in pages] == []
     errors = read("reference/errors.md")
     assert [each.__name__ for each in kinds_of(TcloseError) if f"`{each.__name__}`" not in errors] == []
-    rest = {*tclose.__all__} - {*told, "__version__", "datasets", "distances", "pages", "spark", "stream", "testing"}
+    modules = {"datasets", "distances", "errors", "pages", "spark", "stream", "testing"}
+    rest = {*tclose.__all__} - {*told, *modules, "__version__"}
     assert [name for name in rest if f"`{name}`" not in errors] == []
 
 
-def test_every_public_name_has_an_example() -> None:
-    """Those of methods are on docs/methods.md: they would compile loops here."""
-    names = [*public("function"), *public("class")]
-    assert [name for name in names if ">>>" not in (inspect.getdoc(getattr(tclose, name)) or "")] == []
+def without_result(names: dict[str, Any]) -> list[str]:
+    """Those whose docstring has no example that shows a result."""
+    shown = doctest.DocTestParser()
+    return [
+        path
+        for path, value in names.items()
+        if not any(example.want for example in shown.get_examples(inspect.getdoc(value) or ""))
+    ]
+
+
+def test_every_public_name_has_an_example_with_a_result() -> None:
+    """Those of `tclose.spark` would start an engine."""
+    names = {f"tclose.{name}": getattr(tclose, name) for name in public("function")}
+    names |= names_of_classes() | names_of_methods()
+    for module, held in names_of_modules().items():
+        names |= held if module is not tclose.spark else {}
+    assert without_result(names) == []
+
+
+def test_an_example_that_only_constructs_is_found() -> None:
+    def built() -> None:
+        """A thing.
+
+        >>> thing = dict()
+        """
+
+    def shown() -> None:
+        """A thing.
+
+        >>> dict(a=1)
+        {'a': 1}
+        """
+
+    assert without_result({"built": built, "shown": shown, "silent": None}) == ["built", "silent"]
 
 
 def test_every_extra_is_on_the_first_page() -> None:

@@ -36,15 +36,15 @@ def _changed(original: Rows, released: Rows, schema: Keys) -> Iterator[tuple[str
     measured = {name: is_measured_sensitive(keys) for name, keys in schema.get("sensitive", {}).items()}
     for name in [*schema.get("sensitive", {}), *schema.get("keep", [])]:
         for place, (before, after) in enumerate(zip(original, released, strict=True)):
-            known = measured.get(name, False)
+            known, mark = measured.get(name, False), schema.get("decimal", ".")
             gone = [is_missing(each[name], spellings, known) for each in (before, after)]
-            if gone[0] != gone[1] or not (gone[0] or same(before[name], after[name], schema.get("decimal", "."))):
+            if gone[0] != gone[1] or not (gone[0] or same(before[name], after[name], mark, known)):
                 yield name, place, f"{before[name]!r} became {after[name]!r}"
 
 
-def same(before: Cell, after: Cell, decimal: str = ".") -> bool:
-    """Whether two cells are one value, the one perhaps written as text."""
-    if type(before) is type(after):
+def same(before: Cell, after: Cell, decimal: str = ".", measured: bool = False) -> bool:
+    """Whether two cells are one value, the one perhaps written as text; texts too where they are read as numbers."""
+    if type(before) is type(after) and not (measured and isinstance(before, str)):
         return before == after
     if label(before) == label(after):
         return True

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import tclose
-from tclose.history.republication import _Continuation
+from tclose.history.republication import _HistoryContinuation
 from tclose.release.release import Release
 from tclose.schema.schema import Schema
 
@@ -65,9 +65,9 @@ def publish(folder: Path, table: pl.DataFrame, name: str = RELEASE, **more: Any)
 def moved_to(release: Release, folder: Path) -> Release:
     """A release that was not written yet, for a copy of its folder."""
     history = release._history
-    assert isinstance(history, _Continuation)
+    assert isinstance(history, _HistoryContinuation)
     elsewhere = replace(history.folder, path=folder / HISTORY)
-    return replace(release, _history=_Continuation(elsewhere, history.after, history.whole))
+    return replace(release, _history=_HistoryContinuation(elsewhere, history.after, history.whole))
 
 
 def copied(folder: Path, to: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 
@@ -55,7 +56,6 @@ def suggestion(
     return Suggestion(4000, "tight", allowed.k or 5, column, "loss", tuple(runs), knee, depth, BEFORE, allowed, 5)
 
 
-@cache
 def report() -> str:
     """The report of a small hospital's release."""
     frame, schema = tclose.datasets.hospital(600, seed=1)
@@ -65,17 +65,20 @@ def report() -> str:
     return report_html(frame, release, queries=100)
 
 
+PAGES: dict[str, Callable[[], str]] = {  # every kind of page, by name
+    "comparison": lambda: comparison().html(),
+    "comparison-at-one-t": lambda: comparison(3, (None,), (5,)).html(),
+    "comparison-of-one": lambda: comparison(1, ("0.1", "0.2"), (5,)).html(),
+    "suggestion": lambda: suggestion().html(),
+    "suggestion-by-rise": lambda: suggestion(max_rise="0.12", max_risk="0.1").html(),
+    "suggestion-by-loss": lambda: suggestion(max_loss="0.4").html(),
+    "suggestion-of-nothing": lambda: suggestion(max_rise="0.01").html(),
+    "suggestion-without-knee": lambda: suggestion((0.8, 0.75, 0.6, 0.4, 0.2), "ill").html(),
+    "report": report,
+}
+
+
 @cache
-def pages() -> dict[str, str]:
-    """Every kind of page, by name."""
-    return {
-        "comparison": comparison().html(),
-        "comparison-at-one-t": comparison(3, (None,), (5,)).html(),
-        "comparison-of-one": comparison(1, ("0.1", "0.2"), (5,)).html(),
-        "suggestion": suggestion().html(),
-        "suggestion-by-rise": suggestion(max_rise="0.12", max_risk="0.1").html(),
-        "suggestion-by-loss": suggestion(max_loss="0.4").html(),
-        "suggestion-of-nothing": suggestion(max_rise="0.01").html(),
-        "suggestion-without-knee": suggestion((0.8, 0.75, 0.6, 0.4, 0.2), "ill").html(),
-        "report": report(),
-    }
+def page(name: str) -> str:
+    """One of them, made when it is first asked for."""
+    return PAGES[name]()

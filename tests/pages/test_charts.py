@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from tclose.pages.charts import (
-    Axis,
     Bar,
-    Beside,
-    Box,
+    BarsBeside,
+    BoxOfValues,
+    ChartAxis,
     ChartLine,
     apart,
     bars,
@@ -84,7 +84,7 @@ def test_numbers_are_written_as_people_write_them() -> None:
 def test_points_lie_where_their_numbers_say() -> None:
     drawing = Drawing(700, 348)
     line = ChartLine("a", [(0.0, 0.0), (1.0, 1.0), (0.5, 0.25)], told=["low", "high", "between"])
-    chart(drawing, Axis("x", (0, 1)), Axis("y", (0, 1)), [line], margin=100)
+    chart(drawing, ChartAxis("x", (0, 1)), ChartAxis("y", (0, 1)), [line], margin=100)
     marks = {title.text: (float(circle.get("cx", 0)), float(circle.get("cy", 0)))
              for circle in drawn(drawing).iter(f"{SVG}circle") for title in circle}  # fmt: skip
     (x0, y0), (x1, y1) = marks["low"], marks["high"]
@@ -94,14 +94,14 @@ def test_points_lie_where_their_numbers_say() -> None:
 
 
 def test_a_logarithmic_axis_gives_each_power_the_same_room() -> None:
-    axis = Axis("seconds", (0.1, 1, 10), logarithmic=True)
+    axis = ChartAxis("seconds", (0.1, 1, 10), logarithmic=True)
     assert [axis.share(value) for value in (0.1, 1, 10)] == pytest.approx([0, 0.5, 1])
 
 
 def test_twelve_lines_are_told_apart_by_more_than_colour() -> None:
     drawing = Drawing(700, 400)
     lines = [ChartLine(f"m{number}", [(0, number), (1, number)]) for number in range(12)]
-    chart(drawing, Axis("x", (0, 1)), Axis("y", (0, 12)), lines)
+    chart(drawing, ChartAxis("x", (0, 1)), ChartAxis("y", (0, 12)), lines)
     svg = drawing.svg("x")
     looks = re.findall(r'class="s (line\d)" stroke-width="2"( stroke-dasharray="[^"]*")?', svg)
     assert len(looks) == len(set(looks)) == 12
@@ -110,7 +110,7 @@ def test_twelve_lines_are_told_apart_by_more_than_colour() -> None:
 
 def test_a_bar_is_as_long_as_its_number() -> None:
     drawing = Drawing(600, 200)
-    bars(drawing, Axis("n", (0, 50, 100)), [Bar("all", 100, "100"), Bar("half", 50, "50"), Bar("none", 0, "0")])
+    bars(drawing, ChartAxis("n", (0, 50, 100)), [Bar("all", 100, "100"), Bar("half", 50, "50"), Bar("none", 0, "0")])
     lengths = [float(box.get("width", 0)) for box in drawn(drawing).iter(f"{SVG}rect") if "bar" in box.get("class", "")]
     assert lengths[1] == pytest.approx(lengths[0] / 2, abs=0.1)
     assert lengths[2] == 1  # to be seen at all
@@ -128,7 +128,7 @@ def test_shares_fill_the_whole_length() -> None:
 
 def test_groups_stand_before_the_whole() -> None:
     drawing = Drawing(600, 200)
-    bars_beside(drawing, Axis("%", (0, 100)), ["one", "two"], [Beside("flu", 50, [25, 100])])
+    bars_beside(drawing, ChartAxis("%", (0, 100)), ["one", "two"], [BarsBeside("flu", 50, [25, 100])])
     found = [(box.get("class"), float(box.get("width", 0))) for box in drawn(drawing).iter(f"{SVG}rect")
              if "bar" in box.get("class", "")]  # fmt: skip
     whole, one, two = (width for _, width in found)
@@ -138,14 +138,14 @@ def test_groups_stand_before_the_whole() -> None:
 
 def test_quartiles_are_in_order() -> None:
     drawing = Drawing(600, 100)
-    boxes(drawing, Axis("rows", (1, 10, 100), logarithmic=True), [Box("tight", (5, 6, 8, 10, 60))])
+    boxes(drawing, ChartAxis("rows", (1, 10, 100), logarithmic=True), [BoxOfValues("tight", (5, 6, 8, 10, 60))])
     assert "tight: 5, 6, 8, 10, 60" in drawing.svg("x")
 
 
 def test_names_are_escaped() -> None:
     drawing = Drawing(600, 300)
     evil = '<script>"&'
-    cloud(drawing, Axis(evil, (0, 1)), Axis(evil, (0, 1)), [ChartLine(evil, [(0, 0)], told=[evil])], [(0, 0)])
+    cloud(drawing, ChartAxis(evil, (0, 1)), ChartAxis(evil, (0, 1)), [ChartLine(evil, [(0, 0)], told=[evil])], [(0, 0)])
     svg = drawing.svg(evil)
     assert "<script" not in svg
     texts = [text.text for text in ElementTree.fromstring(svg).iter(f"{SVG}text")]

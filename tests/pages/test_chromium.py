@@ -49,11 +49,11 @@ def brightness(colour: str) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", samples.pages().keys())
+@pytest.mark.parametrize("name", samples.PAGES)
 @pytest.mark.everyday(4)
 def test_a_page_opens_offline_and_draws(name: str, browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / f"{name}.html"
-    path.write_text(samples.pages()[name], encoding="utf-8")
+    path.write_text(samples.page(name), encoding="utf-8")
     browser.requests()
     browser.log("browser")
     browser.open(path)
@@ -82,7 +82,7 @@ def test_a_page_opens_offline_and_draws(name: str, browser: Browser, tmp_path: P
 @pytest.mark.parametrize("name", ["comparison", "suggestion", "report"])
 def test_a_page_is_legible_in_light_and_in_dark(name: str, browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / f"{name}.html"
-    path.write_text(samples.pages()[name], encoding="utf-8")
+    path.write_text(samples.page(name), encoding="utf-8")
     browser.open(path)
     for scheme, dark in (("light", False), ("dark", True)):
         browser.colours(scheme)
@@ -101,7 +101,7 @@ def test_a_page_is_legible_in_light_and_in_dark(name: str, browser: Browser, tmp
 def test_a_page_is_legible_on_a_telephone(name: str, browser: Browser, tmp_path: Path) -> None:
     """Charts keep their size and can be shifted; the page itself is as wide as the screen."""
     path = tmp_path / f"{name}.html"
-    path.write_text(samples.pages()[name], encoding="utf-8")
+    path.write_text(samples.page(name), encoding="utf-8")
     browser.wide(390)
     try:
         browser.open(path)

@@ -53,9 +53,9 @@ def checked(html: str) -> Checker:
     return checker
 
 
-@pytest.mark.parametrize("name", samples.pages().keys())
+@pytest.mark.parametrize("name", samples.PAGES)
 def test_every_page_is_well_formed_and_alone(name: str) -> None:
-    html = samples.pages()[name]
+    html = samples.page(name)
     found = checked(html)
     assert "script" not in found.tags
     assert "svg" in found.tags

@@ -51,9 +51,9 @@ def fills(drawing: str) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", one_in(9, samples.pages()))
+@pytest.mark.parametrize("name", one_in(9, samples.PAGES))
 def test_every_page_can_be_pdf(name: str) -> None:
-    pdf = to_pdf(samples.pages()[name])
+    pdf = to_pdf(samples.page(name))
     assert pdf.startswith(b"%PDF-")
     colours = fills(drawn(pdf))
     assert COLOURS["line0"][0] in colours  # a chart without its style would be black

@@ -116,3 +116,66 @@ def test_what_no_file_holds_is_refused_before_the_method_runs(role: str, value: 
     if role != "kept" and isinstance(value, bytes):
         with pytest.raises(tclose.errors.TableError, match=f"Column '{role}' is of type .* Cast it to"):
             tclose.assess(table, SCHEMA | {"keep": ["kept"]})
+
+
+def written(folder: Path, name: str, pays: list[str]) -> Path:
+    ages = [20] * 3 + [50] * 3
+    path = folder / name
+    path.write_text("age,pay\n" + "".join(f"{age},{pay}\n" for age, pay in zip(ages, pays, strict=True)))
+    return path
+
+
+def pay_schema(**pay: Any) -> dict[str, Any]:
+    return {"k": 3, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"pay": {"t": 0, **pay}}}
+
+
+SAME_VALUES: list[tuple[dict[str, Any], list[str], str]] = [
+    ({"distance": "ordered"}, ["100", "100", "100", "100.0", "1e2", " 100"], "100"),
+    ({"distance": "numeric"}, ["1.50", "1.50", "1.50", "1.5", "+1.5", "01.5"], "1.5"),
+    ({"distance": "ordered", "edges": [2]}, ["1"] * 3 + ["1.0"] * 3, "1"),
+    ({"distance": "ordered"}, ["2021-01-01T00:00:00"] * 3 + ["2021-01-01T00:00:00.0"] * 3, "2021-01-01T00:00:00"),
+    ({"distance": "ordered", "format": "%d.%m.%Y"}, ["01.02.2021"] * 3 + ["1.2.2021"] * 3, "1.2.2021"),
+]
+
+
+@pytest.mark.parametrize(("pay", "texts", "shown_as"), SAME_VALUES)
+def test_a_sensitive_value_is_released_in_one_spelling(
+    pay: dict[str, Any], texts: list[str], shown_as: str, tmp_path: Path
+) -> None:
+    source, schema = written(tmp_path, "in.csv", texts), pay_schema(**pay)
+    release = tclose.anonymize(source, schema, method="mondrian", seed=1)
+    release.write(tmp_path / "out.csv", keep_order=True)
+    assert pl.read_csv(tmp_path / "out.csv", infer_schema=False)["pay"].to_list() == [shown_as] * 6
+    assert tclose.verify(tmp_path / "out.csv", schema, original=source).problems == ()
+
+
+@pytest.mark.parametrize(("pay", "texts", "shown_as"), SAME_VALUES)
+def test_a_foreign_file_that_spells_a_value_in_several_ways_does_not_hold(
+    pay: dict[str, Any], texts: list[str], shown_as: str, tmp_path: Path
+) -> None:
+    found = tclose.verify(written(tmp_path, "f.csv", texts), pay_schema(**pay))
+    assert any("'pay'" in problem and "tell rows apart" in problem for problem in found.problems)
+    (tmp_path / "folder").mkdir()
+    pl.DataFrame({"age": ["20"] * 3 + ["50"] * 3, "pay": texts}).write_parquet(tmp_path / "folder" / "1.parquet")
+    found = tclose.verify(tmp_path / "folder", pay_schema(**pay))
+    assert any("'pay'" in problem and "tell rows apart" in problem for problem in found.problems)
+
+
+@pytest.mark.parametrize("texts", [["?", "1", "2", "NA", "1", "2"], ["", "1", "2", "NA", "1", "2"]])
+def test_a_foreign_file_with_two_spellings_of_missing_does_not_hold(texts: list[str], tmp_path: Path) -> None:
+    schema = pay_schema(distance="equal") | {"missing": "category", "missing_values": ["?", "NA"]}
+    found = tclose.verify(written(tmp_path, "f.csv", texts), schema)
+    assert found.problems == ("Column 'pay' has missing cells of several spellings, which tell rows apart. Use one.",)
+    assert tclose.verify(written(tmp_path, "g.csv", ["?", "1", "2"] * 2), schema).holds
+
+
+def test_an_original_may_spell_numbers_otherwise(tmp_path: Path) -> None:
+    source, other = (written(tmp_path, f"{end}.csv", [f"{pay}{end}" for pay in "123321"]) for end in ("", ".0"))
+    for pay, same in (({"distance": "ordered"}, True), ({"distance": "equal"}, False)):
+        schema = pay_schema(**pay)
+        tclose.anonymize(source, schema, method="mondrian").write(tmp_path / "out.csv")
+        assert tclose.verify(tmp_path / "out.csv", schema, original=other).holds == same
+        assert tclose.verify(tmp_path / "out.csv", schema, original=source).holds
+    wrong = written(tmp_path, "wrong.csv", ["1.0", "2.0", "3.0", "3.0", "2.0", "1.5"])
+    schema = pay_schema(distance="ordered")
+    assert not tclose.verify(tmp_path / "out.csv", schema, original=wrong).holds

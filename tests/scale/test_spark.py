@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +17,8 @@ from tests.scale import killing_methods
 from tests.scale.folders import as_multiset, put
 from tests.scale.test_local_engine import LOOSE, people
 from tests.scale.test_whole_table import MIXED, mixed_frame
+
+ROOT = Path(__file__).parent.parent.parent
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -68,6 +72,31 @@ def test_a_dataframe_is_released_and_verified(undisturbed: Ran) -> None:
 
 def test_the_same_rows_with_few_and_many_tasks(spark: Any, undisturbed: Ran) -> None:
     assert run_small(spark, 8, "mondrian").rows.equals(undisturbed.rows)
+
+
+CONNECTED = """
+import json, os, sys
+os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+from pyspark.sql import SparkSession
+from tests.scale.test_spark import run_small
+spark = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "3").getOrCreate()
+assert "connect" in type(spark).__module__
+made = run_small(spark, 3, "mondrian")
+made.rows.write_parquet(sys.argv[1])
+with open(sys.argv[2], "w") as file:
+    json.dump(made.certificate.as_dict(), file)
+"""
+
+
+def test_the_same_rows_by_spark_connect(undisturbed: Ran, tmp_path: Path) -> None:
+    """A client of Spark Connect has no Java of its own; here its server is started beside it, in another process."""
+    pytest.importorskip("grpc", reason="the client of Spark Connect needs grpcio, which is not installed")
+    rows, certificate = tmp_path / "rows.parquet", tmp_path / "certificate.json"
+    command = [sys.executable, "-c", CONNECTED, str(rows), str(certificate)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert pl.read_parquet(rows).equals(undisturbed.rows)
+    assert tclose.verify(undisturbed.rows, LOOSE, certificate=certificate).problems == ()
 
 
 def test_every_kind_of_column_and_promise(spark: Any) -> None:

@@ -209,7 +209,7 @@ def test_a_column_that_no_pattern_covers_is_refused() -> None:
         tclose.anonymize(labs(), given)
 
 
-def test_every_door_takes_patterns() -> None:
+def test_every_way_in_takes_patterns() -> None:
     release = tclose.anonymize(labs(), keys(), seed=1)
     assert tclose.utility(labs(), release.aligned(), keys(), aligned=True).classes == release.measured.classes
     assert tclose.attack(labs(), keys(), method="mondrian").after is not None

@@ -14,7 +14,7 @@ import pytest
 
 from tclose.algorithms import find
 from tclose.schema.schema import Schema
-from tclose.stream.feeds import Ending, FileFeed, Settings, Status, Targets, run
+from tclose.stream.feeds import FileFeed, LineTargets, StreamEnding, StreamSettings, StreamStatus, run
 from tclose.stream.feeds.replay import replay_files
 
 SCHEMA = {
@@ -44,8 +44,8 @@ def schema() -> Schema:
     return Schema.from_dict(SCHEMA)
 
 
-def settings(seed: int | None = 7) -> Settings:
-    return Settings(WINDOW, STEP, find("mondrian"), seed)
+def settings(seed: int | None = 7) -> StreamSettings:
+    return StreamSettings(WINDOW, STEP, find("mondrian"), seed)
 
 
 def row(number: int, rng: np.random.Generator) -> dict[str, Any]:
@@ -73,11 +73,13 @@ def lines(n: int, seed: int = 1, broken: bool = True) -> list[bytes]:
     return made
 
 
-def targets(folder: Path, output: str = "out.jsonl") -> Targets:
-    return Targets(folder / output, folder / "rejected", folder / "certificates", folder / "ledger", folder / "state")
+def targets(folder: Path, output: str = "out.jsonl") -> LineTargets:
+    return LineTargets(
+        folder / output, folder / "rejected", folder / "certificates", folder / "ledger", folder / "state"
+    )
 
 
-def go(folder: Path, seed: int | None = 7, ending: Ending | None = None, **options: Any) -> Status:
+def go(folder: Path, seed: int | None = 7, ending: StreamEnding | None = None, **options: Any) -> StreamStatus:
     """Run the stream of a folder, or go on with it."""
     source = folder / options.pop("source", "in.jsonl")
     feed = FileFeed(schema(), source, targets(folder, options.pop("output", "out.jsonl")), **options)

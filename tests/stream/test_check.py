@@ -230,8 +230,38 @@ class TestMeans:
             passed(schema, frame, 4, [Outcome((wrong,))])
 
 
+def unjudged(patch: pytest.MonkeyPatch) -> None:
+    """Let the engine release what it has not judged, so that the checker gets to see it."""
+    for name in ("check_formed", "check_shown"):
+        patch.setattr(f"tclose.stream.engine.{name}", lambda *_given: None)
+
+
 class TestSharesNothing:
-    """A mistake in the code that the engine measures or reads with is found by the checker, which has its own."""
+    """A mistake in what the engine measures or reads with is found before anything is released, and by the checker."""
+
+    def test_recoding(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from tclose.release import recode
+
+        rng = np.random.default_rng(3)
+        frame = frame_of([(int(value),) for value in rng.integers(0, 4, 200)], rng)
+        right = recode._by_class
+
+        def first_end(axis: Any, span: Any, texts: bool) -> pl.Series:
+            return right(axis, (span[0], span[0]), texts)
+
+        monkeypatch.setattr(recode, "_by_class", first_end)
+        with pytest.raises(VerificationError, match="is not true of the input"):
+            run(Engine(SCHEMA, window=WINDOW, step=20, method=Halves(), seed=2), frame)
+
+    def test_diversity(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from tclose.stream.diversity_by_class import diversity_by_class as right
+
+        rng = np.random.default_rng(3)
+        frame = frame_of([(int(value),) for value in rng.integers(0, 4, 200)], rng)
+        wrong = "tclose.stream.view.diversity_by_class"
+        monkeypatch.setattr(wrong, lambda codes, *rest: right(codes // 2, *rest))
+        with pytest.raises(VerificationError, match="'s0': a certificate would not say how diverse"):
+            run(Engine(SCHEMA, window=WINDOW, step=20, method=Halves(), seed=2), frame)
 
     def test_distances(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from tclose.table import class_distances
@@ -245,7 +275,13 @@ class TestSharesNothing:
             return a // 2, b // 2
 
         monkeypatch.setattr(class_distances, "_line_terms", halved)
-        outcomes = run(Engine(SCHEMA, window=WINDOW, step=20, method=Halves(), seed=2), frame)
+        engine = Engine(SCHEMA, window=WINDOW, step=20, method=Halves(), seed=2)
+        before = engine.checkpoint()
+        with pytest.raises(VerificationError, match=r"'s0': classes are at other distances .* nothing is released"):
+            run(engine, frame)
+        assert engine.position == 0 or engine.counts["released"] == 0
+        unjudged(monkeypatch)
+        outcomes = run(Engine.restore(SCHEMA, before, Halves()), frame)
         with pytest.raises(VerificationError, match=r"ledger does not say|farther"):
             passed(SCHEMA, frame, WINDOW, outcomes)
 
@@ -264,6 +300,9 @@ class TestSharesNothing:
             return rank_times(values.replace("9999-12-31", "1816-01-01"))
 
         monkeypatch.setattr("tclose.table.sensitive.rank_times", wrapped)
+        with pytest.raises(VerificationError, match="'until': classes are at other distances"):
+            run(Engine(schema, window=20, step=20, method="mondrian", seed=1), frame)
+        unjudged(monkeypatch)
         outcomes = run(Engine(schema, window=20, step=20, method="mondrian", seed=1), frame)
         with pytest.raises(VerificationError, match=r"ledger does not say|farther"):
             passed(schema, frame, 20, outcomes)

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from tclose.errors import BusyError, MissingExtraError, SchemaError, TableError, VerificationError
 from tclose.release.file_lock import TargetLocks
-from tclose.stream.feeds import Ending, FileFeed, run
+from tclose.stream.feeds import FileFeed, StreamEnding, run
 from tclose.stream.feeds.folder_feed import FolderInput
 from tclose.stream.feeds.lines import Cutter
 from tclose.stream.feeds.parse import (
@@ -221,12 +221,12 @@ class TestFiles:
     def test_stopped_and_gone_on_with(self, tmp_path: Path, given: list[bytes], reference: dict[str, bytes]) -> None:
         """Stopped after every few questions whether to stop, at the end of a part of the input, and so on."""
         folder = put_in(tmp_path, given[:30])
-        go(folder, ending=Ending(pause=True))
+        go(folder, ending=StreamEnding(pause=True))
         assert (folder / "out.jsonl").read_bytes() == b""
         put_in(folder, given)
         for _ in range(3):
             asked = iter([False] * 4)
-            go(folder, ending=Ending(stop=lambda asked=asked: next(asked, True)))  # type: ignore[misc]
+            go(folder, ending=StreamEnding(stop=lambda asked=asked: next(asked, True)))  # type: ignore[misc]
         go(folder)
         assert written(folder) == reference
 
@@ -280,7 +280,7 @@ class TestFolders:
                 file.write(b"".join(line + b"\n" for line in piece))
             if place > 6:
                 (incoming / "000.jsonl").unlink(missing_ok=True)
-            go(tmp_path, source="incoming", ending=Ending(pause=True))
+            go(tmp_path, source="incoming", ending=StreamEnding(pause=True))
         go(tmp_path, source="incoming")
         assert written(tmp_path)["output out.jsonl"] == reference["output out.jsonl"]
 
@@ -289,9 +289,9 @@ class TestFolders:
         incoming.mkdir()
         for name, piece in (("b", given[:40]), ("c", given[40:60])):
             (incoming / f"{name}.jsonl").write_bytes(b"".join(line + b"\n" for line in piece))
-        go(tmp_path, source="incoming", ending=Ending(pause=True))
+        go(tmp_path, source="incoming", ending=StreamEnding(pause=True))
         (incoming / "a.jsonl").write_bytes(b"".join(line + b"\n" for line in given[60:]))
-        assert go(tmp_path, source="incoming", ending=Ending(pause=True)).counts["rows"] == len(given)
+        assert go(tmp_path, source="incoming", ending=StreamEnding(pause=True)).counts["rows"] == len(given)
         with (incoming / "b.jsonl").open("ab") as file:
             file.write(given[0] + b"\n")
         with pytest.raises(TableError, match=r"'b\.jsonl' has changed"):
@@ -328,7 +328,7 @@ class TestFolders:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(FolderInput, "_look", counted)
-            go(tmp_path, source="incoming", ending=Ending(stop=iter([False] * 3 + [True] * 9).__next__))
+            go(tmp_path, source="incoming", ending=StreamEnding(stop=iter([False] * 3 + [True] * 9).__next__))
             go(tmp_path, source="incoming")
         assert len(looks) < 9
         assert written(tmp_path)["output out.jsonl"] == reference["output out.jsonl"]
@@ -339,7 +339,7 @@ class TestFolders:
         incoming = tmp_path / "incoming"
         incoming.mkdir()
         (incoming / "b.jsonl").write_bytes(b"".join(line + b"\n" for line in given[:60]))
-        go(tmp_path, source="incoming", ending=Ending(pause=True))
+        go(tmp_path, source="incoming", ending=StreamEnding(pause=True))
         (incoming / "a.jsonl").write_bytes(b"".join(line + b"\n" for line in given[60:]))
         go(tmp_path, source="incoming")
         with pytest.raises(VerificationError):
@@ -357,7 +357,7 @@ class TestEnds:
         (tmp_path / "incoming").mkdir()
         source = "incoming/in.jsonl"
         (tmp_path / source).write_bytes(b"\n".join(given))
-        status = go(tmp_path, source="incoming" if in_a_folder else source, follow=True, ending=Ending(idle=0.3))
+        status = go(tmp_path, source="incoming" if in_a_folder else source, follow=True, ending=StreamEnding(idle=0.3))
         assert status.counts["rows"] == len(given)
         assert written(tmp_path)["output out.jsonl"] == reference["output out.jsonl"]
 
@@ -370,7 +370,7 @@ class TestEnds:
         source = "incoming" if in_a_folder else "incoming/in.jsonl"
         for part in (1, 0.2, 0.55, 0.8):
             path.write_bytes(whole[: int(len(whole) * part) - 3] if part < 1 else whole[:7])
-            go(tmp_path, source=source, ending=Ending(pause=True))
+            go(tmp_path, source=source, ending=StreamEnding(pause=True))
         path.write_bytes(whole)
         assert go(tmp_path, source=source).counts["rows"] == len(given)
         assert written(tmp_path)["output out.jsonl"] == reference["output out.jsonl"]
@@ -379,7 +379,7 @@ class TestEnds:
 class TestRefused:
     def test_other_settings(self, tmp_path: Path, given: list[bytes]) -> None:
         folder = put_in(tmp_path, given)
-        go(folder, ending=Ending(pause=True))
+        go(folder, ending=StreamEnding(pause=True))
         with pytest.raises(TableError, match="another seed"):
             go(folder, seed=8)
         with pytest.raises(TableError, match="other outputs"):
@@ -388,7 +388,7 @@ class TestRefused:
 
     def test_another_kind_of_input_or_field(self, tmp_path: Path, given: list[bytes]) -> None:
         folder = put_in(tmp_path, given)
-        go(folder, ending=Ending(pause=True))
+        go(folder, ending=StreamEnding(pause=True))
         with pytest.raises(TableError, match="another class-field"):
             go(folder, field="klass")
         (folder / "incoming").mkdir()
@@ -397,7 +397,7 @@ class TestRefused:
 
     def test_another_input(self, tmp_path: Path, given: list[bytes]) -> None:
         folder = put_in(tmp_path, given)
-        go(folder, ending=Ending(pause=True))
+        go(folder, ending=StreamEnding(pause=True))
         put_in(folder, [line[::-1] for line in given])
         with pytest.raises(TableError, match="does not hold the rows"):
             go(folder)
@@ -418,7 +418,7 @@ class TestRefused:
 
     def test_a_damaged_checkpoint(self, tmp_path: Path, given: list[bytes]) -> None:
         folder = put_in(tmp_path, given)
-        go(folder, ending=Ending(pause=True))
+        go(folder, ending=StreamEnding(pause=True))
         data = (folder / "state").read_bytes()
         for wrong, match in ((data[:-1] + b"x", "damaged"), (b"x", "not a checkpoint")):
             (folder / "state").write_bytes(wrong)

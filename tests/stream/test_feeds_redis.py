@@ -15,7 +15,7 @@ import pytest
 
 from tclose.errors import SchemaError, TableError
 from tclose.stream.envelope import unpack
-from tclose.stream.feeds import Ending, LostError, Pending, Status, run
+from tclose.stream.feeds import LostError, PendingOutcome, StreamEnding, StreamStatus, run
 from tests.stream.brokers import Broker, came_out, needs_redis, put
 from tests.stream.feeding import STEP, WINDOW, Killed, go, lines, objects, put_in, schema, settings
 from tests.stream.killing import HOW, sent_until, stream_redis
@@ -54,15 +54,17 @@ def reference(given: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 def feed(broker: Broker, **options: Any) -> Any:
-    from tclose.stream.feeds.redis_client import Keys
+    from tclose.stream.feeds.redis_client import RedisKeys
     from tclose.stream.feeds.redis_feed import RedisFeed
 
     beside = {name: options.pop(name, name) for name in ("certificates", "ledger")}
-    keys = Keys("in", options.pop("to", "out"), options.pop("group", "tclose"), **beside)
+    keys = RedisKeys("in", options.pop("to", "out"), options.pop("group", "tclose"), **beside)
     return RedisFeed(schema(), broker.url, keys, **{"json_field": "row", "consumer": "one", **options})
 
 
-def stream(broker: Broker, ending: Ending | None = None, status: Status | None = None, **options: Any) -> Status:
+def stream(
+    broker: Broker, ending: StreamEnding | None = None, status: StreamStatus | None = None, **options: Any
+) -> StreamStatus:
     return run(feed(broker, **options), schema(), settings(), ending, status)
 
 
@@ -198,7 +200,7 @@ def broker_killed_at(nth: int, how: str, broker: Broker) -> list[str]:
     noted: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module.AbstractConnection, "send_packed_command", sending)
-        stream(broker, status=Status(note=noted.append))
+        stream(broker, status=StreamStatus(note=noted.append))
     return noted
 
 
@@ -224,8 +226,10 @@ def test_the_broker_is_away_for_a_while(
     broker: Broker, client: Any, given: list[bytes], reference: dict[str, list[Any]]
 ) -> None:
     put(client, given[:80])
-    told: queue.Queue[Status] = queue.Queue()
-    working = threading.Thread(target=lambda: told.put(stream(broker, Ending(idle=4.0), follow=True)), daemon=True)
+    told: queue.Queue[StreamStatus] = queue.Queue()
+    working = threading.Thread(
+        target=lambda: told.put(stream(broker, StreamEnding(idle=4.0), follow=True)), daemon=True
+    )
     working.start()
     until = time.monotonic() + 60
     while not client.xlen("out") and time.monotonic() < until:
@@ -240,11 +244,11 @@ def test_the_broker_is_away_for_a_while(
 
 
 def test_no_broker(broker: Broker) -> None:
-    from tclose.stream.feeds.redis_client import Keys
+    from tclose.stream.feeds.redis_client import RedisKeys
     from tclose.stream.feeds.redis_feed import RedisFeed
 
     with pytest.raises(LostError, match="connection"):
-        run(RedisFeed(schema(), "redis://127.0.0.1:1", Keys("in", "out")), schema(), settings())
+        run(RedisFeed(schema(), "redis://127.0.0.1:1", RedisKeys("in", "out")), schema(), settings())
 
 
 # Fast and slow.
@@ -262,7 +266,7 @@ def test_bursts_and_trickles(broker: Broker, client: Any, given: list[bytes], re
 
     producing = threading.Thread(target=produce, daemon=True)
     producing.start()
-    stream(broker, Ending(idle=3.0), follow=True)
+    stream(broker, StreamEnding(idle=3.0), follow=True)
     producing.join()
     settled(client, reference)
 
@@ -277,7 +281,7 @@ def test_a_slow_consumer(
     put(client, given)
     if grouped:
         client.xgroup_create("out", "readers", "0", mkstream=True)
-    told: queue.Queue[Status] = queue.Queue()
+    told: queue.Queue[StreamStatus] = queue.Queue()
     working = threading.Thread(target=lambda: told.put(stream(broker, max_pending=5)), daemon=True)
     working.start()
     read, longest, until = [], 0, time.monotonic() + 60
@@ -304,7 +308,7 @@ def test_entries_wait_in_redis_and_not_in_memory(broker: Broker, client: Any, gi
     batch = running.read()
     assert len(batch.rows) == len(given)
     assert client.xpending("in", "tclose")["pending"] == len(given)
-    running.commit(Pending(entries=[f"{number}-0" for number in range(1, 11)]), b"state")
+    running.commit(PendingOutcome(entries=[f"{number}-0" for number in range(1, 11)]), b"state")
     assert client.xpending("in", "tclose")["min"] == b"11-0"
     running.close()
 
@@ -328,7 +332,7 @@ def test_a_run_that_was_overtaken_writes_nothing(broker: Broker, client: Any) ->
     other = feed(broker)
     other.open()
     with pytest.raises(TableError, match="taken over"):
-        one.commit(Pending(letters=[{"row": 1}]), b"state")
+        one.commit(PendingOutcome(letters=[{"row": 1}]), b"state")
     assert client.get("in:tclose:checkpoint") is None
     assert client.xlen("out:rejected") == 0
     one.close()
@@ -342,12 +346,12 @@ def test_a_lease_that_ran_out_is_no_harm_by_itself(broker: Broker, client: Any) 
     one.open()
     one.begin(None)
     time.sleep(0.2)
-    one.commit(Pending(), b"state")
+    one.commit(PendingOutcome(), b"state")
     late = feed(broker, consumer="two")
     time.sleep(0.2)
     late.open()
     with pytest.raises(LostError, match="silent"):
-        one.commit(Pending(), b"other")
+        one.commit(PendingOutcome(), b"other")
     assert state(client) == b"state"
     late.close()
 
@@ -358,10 +362,10 @@ def test_a_lease_that_ran_out_is_no_harm_by_itself(broker: Broker, client: Any) 
 def paused_twice(broker: Broker, client: Any, given: list[bytes]) -> bytes:
     """A stream that stopped, released more and stopped again; its checkpoint in between."""
     put(client, given[:70])
-    stream(broker, Ending(pause=True))
+    stream(broker, StreamEnding(pause=True))
     old: bytes = client.get("in:tclose:checkpoint")
     put(client, given[70:110], first=71)
-    stream(broker, Ending(pause=True))
+    stream(broker, StreamEnding(pause=True))
     return old
 
 
@@ -388,24 +392,24 @@ def test_a_second_stream_with_the_same_output(broker: Broker, client: Any, given
     for each in (one, two):
         each.open()
         each.begin(None)
-    one.commit(Pending(), b"state")
+    one.commit(PendingOutcome(), b"state")
     with pytest.raises(TableError, match="'out' is written by another stream"):
-        two.commit(Pending(letters=[{"row": 1}]), b"other")
+        two.commit(PendingOutcome(letters=[{"row": 1}]), b"other")
     assert client.get("in:other:checkpoint") is None
     two.close()
     client.xgroup_create("out", "readers", "0", mkstream=True)
     with pytest.raises(TableError, match="'out' belongs to another stream"):
         stream(broker, group="third", certificates="more", ledger="others")
-    one.commit(Pending(letters=[{"row": 1}]), b"state")
+    one.commit(PendingOutcome(letters=[{"row": 1}]), b"state")
     assert client.xlen("out:rejected") == 1
     one.close()
 
 
 def test_entries_of_others_are_noticed(broker: Broker, client: Any, given: list[bytes]) -> None:
     put(client, given[:70])
-    stream(broker, Ending(pause=True))
+    stream(broker, StreamEnding(pause=True))
     client.xtrim("out", 3)  # which readers may do
-    stream(broker, Ending(pause=True))
+    stream(broker, StreamEnding(pause=True))
     client.xadd("out", {"row": "{}"})
     with pytest.raises(TableError, match="'out' has entries that the checkpoint does not know of") as caught:
         stream(broker)
@@ -414,7 +418,7 @@ def test_entries_of_others_are_noticed(broker: Broker, client: Any, given: list[
 
 def test_a_mark_that_is_gone_or_older(broker: Broker, client: Any, given: list[bytes]) -> None:
     put(client, given[:70])
-    stream(broker, Ending(pause=True))
+    stream(broker, StreamEnding(pause=True))
     for wrong, match in (
         (None, "is gone"),
         (b"x", "is damaged"),
@@ -447,21 +451,21 @@ def test_a_key_that_changes_its_type_stops_the_commit(broker: Broker, client: An
     one.begin(None)
     client.set("out:rejected", "something")
     with pytest.raises(TableError, match="must be a stream"):
-        one.commit(Pending(letters=[{"row": 1}]), b"state")
+        one.commit(PendingOutcome(letters=[{"row": 1}]), b"state")
     assert client.get("in:tclose:checkpoint") is None
     one.close()
 
 
 def test_names_must_differ() -> None:
-    from tclose.stream.feeds.redis_client import Keys
+    from tclose.stream.feeds.redis_client import RedisKeys
 
     with pytest.raises(SchemaError, match="different names"):
-        Keys("in", "in").settled()
+        RedisKeys("in", "in").settled()
 
 
 def test_entries_deleted_after_delivery_are_told(broker: Broker, client: Any, given: list[bytes]) -> None:
     put(client, given)
-    stream(broker, Ending(stop=lambda: True))
+    stream(broker, StreamEnding(stop=lambda: True))
     one = feed(broker)
     one.open()
     one.begin(None)
@@ -475,7 +479,7 @@ def test_entries_deleted_after_delivery_are_told(broker: Broker, client: Any, gi
 def test_a_checkpoint_that_is_gone_takes_no_row_along(broker: Broker, client: Any, given: list[bytes]) -> None:
     """What is not out is pending: a new stream reads it again, and what is out is not read again."""
     put(client, given[:70])
-    stream(broker, Ending(pause=True))
+    stream(broker, StreamEnding(pause=True))
     waiting = client.xpending("in", "tclose")["pending"]
     out = came_out(client)
     assert 0 < waiting == 70 - len(out["out"]) - len(out["rejected"])
@@ -496,7 +500,7 @@ def test_a_checkpoint_that_is_gone_takes_no_row_along(broker: Broker, client: An
 
 def test_entries_are_acknowledged_when_their_rows_are_out(broker: Broker, client: Any, given: list[bytes]) -> None:
     put(client, given[:70])
-    stream(broker, Ending(pause=True))
+    stream(broker, StreamEnding(pause=True))
     pending = [each["message_id"] for each in client.xpending_range("in", "tclose", "-", "+", 1000)]
     rows = {f"{number}-0".encode(): json.loads(line) for number, line in enumerate(given, 1) if line.startswith(b"{")}
     waiting = {rows[entry]["id"] for entry in pending}
@@ -519,7 +523,7 @@ def test_a_group_set_back_is_read_on_from_where_it_was(
 ) -> None:
     monkeypatch.setattr("tclose.stream.feeds.redis_feed.MOST_ROWS", 7)
     put(client, given[:50])
-    stream(broker, Ending(pause=True))
+    stream(broker, StreamEnding(pause=True))
     client.xgroup_setid("in", "tclose", "0")
     put(client, given[50:], first=51)
     stream(broker)
@@ -529,7 +533,7 @@ def test_a_group_set_back_is_read_on_from_where_it_was(
 @pytest.mark.parametrize("other", [{"field": "klass"}, {"json_field": "other"}])
 def test_fields_stay_as_they_are(broker: Broker, client: Any, given: list[bytes], other: dict[str, Any]) -> None:
     put(client, given)
-    stream(broker, Ending(pause=True))
+    stream(broker, StreamEnding(pause=True))
     with pytest.raises(TableError, match=r"another (class|json)-field"):
         stream(broker, **other)
 

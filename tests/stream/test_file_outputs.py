@@ -14,12 +14,12 @@ import pytest
 
 from tclose.errors import BusyError, TableError
 from tclose.stream.envelope import MAGIC
-from tclose.stream.feeds import Ending, FileFeed, Targets, run
+from tclose.stream.feeds import FileFeed, LineTargets, StreamEnding, run
 from tclose.stream.feeds.durable import Appended
 from tests.stream.feeding import STEP, WINDOW, go, lines, put_in, schema, settings, targets, written
 
 ROWS = 150
-PAUSE = Ending(pause=True)
+PAUSE = StreamEnding(pause=True)
 LAST = "Put the last"
 
 
@@ -97,7 +97,7 @@ class TestOldCopies:
 
         def stream(rows: list[bytes]) -> None:
             put_in(tmp_path, rows)
-            feed = FileFeed(schema(), tmp_path / "in.jsonl", Targets(checkpoint=tmp_path / "state"))
+            feed = FileFeed(schema(), tmp_path / "in.jsonl", LineTargets(checkpoint=tmp_path / "state"))
             run(feed, schema(), settings(), PAUSE)
 
         stream(given[:80])
@@ -184,7 +184,7 @@ class TestOthersRows:
             return False
 
         with pytest.raises(TableError, match="changed by another program"):
-            go(tmp_path, ending=Ending(stop=meddle))
+            go(tmp_path, ending=StreamEnding(stop=meddle))
 
 
 class TestTwoStreams:
@@ -195,7 +195,7 @@ class TestTwoStreams:
         for rows in (given[:20], given[:80]):
             put_in(tmp_path, rows)
             go(tmp_path, ending=PAUSE)
-            where = Targets(output=tmp_path / "out.jsonl", checkpoint=tmp_path / "other")
+            where = LineTargets(output=tmp_path / "out.jsonl", checkpoint=tmp_path / "other")
             with pytest.raises(TableError, match=r"'out\.jsonl' (belongs to another stream|is there already)"):
                 run(FileFeed(schema(), tmp_path / "in.jsonl", where), schema(), settings(3))
         put_in(tmp_path, given)
@@ -208,7 +208,7 @@ class TestTwoStreams:
         go(tmp_path, ending=PAUSE)
         (tmp_path / name).write_bytes(b"")  # as dead letters often are
         others: dict[str, Any] = {name: tmp_path / name}
-        feed = FileFeed(schema(), tmp_path / "in.jsonl", Targets(**others))
+        feed = FileFeed(schema(), tmp_path / "in.jsonl", LineTargets(**others))
         with pytest.raises(TableError, match=f"'{name}' belongs to another stream"):
             run(feed, schema(), settings())
 
@@ -226,7 +226,7 @@ class TestTwoStreams:
         put_in(tmp_path, given)
         one = FileFeed(schema(), tmp_path / "in.jsonl", targets(tmp_path))
         one.open()
-        where = Targets(output=tmp_path / "link.jsonl", checkpoint=tmp_path / "other")
+        where = LineTargets(output=tmp_path / "link.jsonl", checkpoint=tmp_path / "other")
         two = FileFeed(schema(), tmp_path / "in.jsonl", where)
         with pytest.raises(BusyError, match="is being written"):
             run(two, schema(), settings())

@@ -1,4 +1,4 @@
-"""The door: rows as mappings become columns of text, all cells at once or one by one."""
+"""The intake: rows as mappings become columns of text, all cells at once or one by one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose.schema.schema import Schema
-from tclose.stream import Engine
-from tclose.stream import intake as door
+from tclose.stream import Engine, intake
 
 SCHEMA = Schema.from_dict(
     {
@@ -38,15 +37,15 @@ ROWS = st.one_of(
 )
 
 
-def one_by_one(rows: list[dict[str, Any]]) -> door.Opened:
+def one_by_one(rows: list[dict[str, Any]]) -> intake.OpenedRows:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(door, "_texts_at_once", lambda _name, _cells: None)
-        return door.opened(rows, SCHEMA, {})
+        patch.setattr(intake, "_texts_at_once", lambda _name, _cells: None)
+        return intake.opened(rows, SCHEMA, {})
 
 
 @given(ROWS)
 def test_cells_at_once_are_as_cells_one_by_one(rows: list[dict[str, Any]]) -> None:
-    found, expected = door.opened(rows, SCHEMA, {}), one_by_one(rows)
+    found, expected = intake.opened(rows, SCHEMA, {}), one_by_one(rows)
     assert found.frame.equals(expected.frame)
     assert found.frame.columns == ["age", "zip", "ill"]
     assert {why: mask.tolist() for why, mask in found.bad.items()} == {
@@ -62,11 +61,11 @@ def test_what_is_wrong_is_told_by_row() -> None:
         {"age": 1, "zip": "a", "ill": "x", "other": 1},
         {"age": 10**30, "zip": "a", "ill": None, "name": "n"},
     ]
-    found = door.opened(rows, SCHEMA, {})
+    found = intake.opened(rows, SCHEMA, {})
     assert {why: mask.tolist().index(True) for why, mask in found.bad.items()} == {
-        ("ill", door.LACKS): 1,
-        ("age", door.NESTED): 2,
-        (None, door.UNKNOWN): 3,
+        ("ill", intake.LACKS): 1,
+        ("age", intake.NESTED): 2,
+        (None, intake.UNKNOWN): 3,
     }
     assert all(mask.sum() == 1 for mask in found.bad.values())
     assert found.frame["age"].to_list() == ["1", "1", None, "1", str(10**30)]
@@ -78,11 +77,11 @@ def test_durations_come_typed_or_as_text() -> None:
     ages, lengths = [20, 20], [timedelta(hours=1), timedelta(minutes=5)]
     typed = pl.DataFrame({"age": ages, "zip": ["a", "b"], "ill": pl.Series(lengths, dtype=pl.Duration("us"))})
     types = dict(typed.schema)
-    assert door.opened(typed.cast({"ill": pl.Duration("ms")}), SCHEMA, types).frame.equals(typed)
+    assert intake.opened(typed.cast({"ill": pl.Duration("ms")}), SCHEMA, types).frame.equals(typed)
     text = typed.with_columns(ill=pl.Series(["01:00:00", "00:05:00"]))
-    assert door.opened(typed, SCHEMA, dict(text.schema)).frame.equals(text)
-    lost = door.opened(text, SCHEMA, types)
-    assert lost.bad["ill", door.OTHER_TYPE].tolist() == [True, True]
+    assert intake.opened(typed, SCHEMA, dict(text.schema)).frame.equals(text)
+    lost = intake.opened(text, SCHEMA, types)
+    assert lost.bad["ill", intake.OTHER_TYPE].tolist() == [True, True]
 
 
 def test_a_stream_of_durations_is_released() -> None:

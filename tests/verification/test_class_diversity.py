@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from tclose.schema.columns import Diversity
-from tclose.verification.class_diversity import DiversitySearch, Reached, has_entropy
+from tclose.verification.class_diversity import DiversitySearch, LeastDiversity, has_entropy
 from tclose.verification.class_work import one_class
 
 
-def reached(counts: list[int], asked: Diversity) -> Reached:
+def reached(counts: list[int], asked: Diversity) -> LeastDiversity:
     search = DiversitySearch(asked)
     search.look(one_class(sum(counts), np.arange(len(counts)), np.array(counts)))
     return search.result()

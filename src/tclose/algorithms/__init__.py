@@ -55,7 +55,7 @@ class Algorithm(Protocol):
 
 
 @runtime_checkable
-class Choosy(Protocol):
+class ChecksSchema(Protocol):
     """A method whose limits its capabilities cannot tell: it looks at the schema itself."""
 
     def refuse(self, schema: Schema) -> None:
@@ -64,7 +64,7 @@ class Choosy(Protocol):
 
 
 @runtime_checkable
-class Improves(Protocol):
+class ImprovesClasses(Protocol):
     """A method whose search others go on with: they ask for it by name, and begin from classes of their own."""
 
     def improve(
@@ -256,7 +256,7 @@ def _read(method: str, name: str, value: str, default: Any) -> Any:
 
 
 def methods() -> list[dict[str, str]]:
-    """The registry, for people: name, what it does, needs and guarantees, its options and defaults, and its paper.
+    """All methods: name, what each does, needs and guarantees, its options with their defaults, and its paper.
 
     Examples
     --------

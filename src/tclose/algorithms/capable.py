@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tclose.algorithms import DEFAULT, Algorithm, Choosy
+from tclose.algorithms import DEFAULT, Algorithm, ChecksSchema
 from tclose.errors import SchemaError
 from tclose.schema.schema import Schema
 
@@ -45,7 +45,7 @@ def check_capable(algorithm: Algorithm, schema: Schema) -> None:
         )
     if can.needs_levels and schema.without_levels:
         raise SchemaError(_lacking_hierarchies(algorithm.name, schema.without_levels))
-    if isinstance(algorithm, Choosy):
+    if isinstance(algorithm, ChecksSchema):
         algorithm.refuse(schema)
 
 

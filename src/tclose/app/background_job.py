@@ -19,7 +19,7 @@ from tclose.errors import TcloseError, TcloseWarning, printable
 LOG = logging.getLogger(__name__)
 AFTER_SEARCH = ("recode", "verify", "binding", "classes")  # stages of a run whose classes are found
 SKIPPED = ("attacks", "queries")  # stages of a run that it can do without
-Work = Callable[["BackgroundJob"], None]
+JobWork = Callable[["BackgroundJob"], None]
 
 
 class WorkStoppedError(TcloseError):
@@ -59,7 +59,7 @@ class BackgroundJob:
     _thread: threading.Thread | None = field(default=None, repr=False)
     _noted: list[warnings.WarningMessage] = field(default_factory=list, repr=False)
 
-    def start(self, work: Work) -> None:
+    def start(self, work: JobWork) -> None:
         """Begin; `work` is given the job itself."""
         self._thread = threading.Thread(target=self._run, args=(work,), name=f"tclose {self.kind}", daemon=True)
         self._thread.start()
@@ -143,14 +143,14 @@ class BackgroundJob:
             "step": self.step,
         }
 
-    def _run(self, work: Work) -> None:
+    def _run(self, work: JobWork) -> None:
         with warnings.catch_warnings(record=True) as self._noted:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", TcloseWarning)
             self.problem = self._problem_of(work)
         self.state = "failed" if self.problem else "done"
 
-    def _problem_of(self, work: Work) -> str:
+    def _problem_of(self, work: JobWork) -> str:
         """Do the work: what went wrong, empty if nothing did."""
         try:
             work(self)

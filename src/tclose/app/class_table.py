@@ -13,7 +13,7 @@ from tclose.evaluation.report.report_values import group_values
 from tclose.evaluation.report.report_words import summary
 from tclose.release.release import Release
 
-Groups = tuple[NDArray[np.int64], tuple[str, ...], str]
+ShownGroups = tuple[NDArray[np.int64], tuple[str, ...], str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class ClassTable:
     firsts: NDArray[np.int64]
     distances: dict[str, NDArray[np.float64]]
     farthest: NDArray[np.float64]
-    groups: dict[str, Groups]
+    groups: dict[str, ShownGroups]
     columns: tuple[str, ...]
     words: str
     n_left_out: int

@@ -16,7 +16,7 @@ from tclose.schema.columns import DISTANCES, KINDS, PUBLISH, Quasi, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.coded import CodedColumn
 from tclose.table.proposing.column_evidence import Evidence
-from tclose.table.proposing.guesses import Guess
+from tclose.table.proposing.guesses import ColumnGuess
 from tclose.table.proposing.table_proposal import why_not
 from tclose.table.quasi import build_axes
 from tclose.table.reading import Reader
@@ -156,7 +156,7 @@ def _number(text: str, key: str) -> Decimal | int:
     return int(number) if number == number.to_integral_value() else number
 
 
-def check_column(guess: Guess, role: str, keys: Mapping[str, Any], whole: Mapping[str, Any]) -> None:
+def check_column(guess: ColumnGuess, role: str, keys: Mapping[str, Any], whole: Mapping[str, Any]) -> None:
     """Refuse keys that no schema could keep, or that the column's values do not fit.
 
     Raises

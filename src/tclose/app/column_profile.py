@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from tclose.app.texts import load_texts
-from tclose.pages.charts import Axis, Bar, bars, bars_height, nice_ticks
+from tclose.pages.charts import Bar, ChartAxis, bars, bars_height, nice_ticks
 from tclose.pages.svg import Drawing, style_element
 from tclose.table.classes import Classes
 from tclose.table.coded import CodedColumn
 from tclose.table.proposing.column_evidence import Evidence
-from tclose.table.proposing.guesses import Guess
+from tclose.table.proposing.guesses import ColumnGuess
 from tclose.table.proposing.singling_out import singled_out
 from tclose.table.proposing.table_proposal import TableProposal
 from tclose.table.reading import texts
@@ -55,7 +55,7 @@ class ColumnProfile:
     laws: tuple[str, ...]
 
     @classmethod
-    def of(cls, number: int, guess: Guess) -> ColumnProfile:
+    def of(cls, number: int, guess: ColumnGuess) -> ColumnProfile:
         """Look at a column."""
         evidence = guess.evidence
         counts = value_counts(evidence)
@@ -140,7 +140,7 @@ class SinglingOut:
     picture: str
 
 
-def singling_out(guesses: Sequence[Guess]) -> SinglingOut | None:
+def singling_out(guesses: Sequence[ColumnGuess]) -> SinglingOut | None:
     """Count on the first rows; None if nothing is chosen."""
     columns = [each.evidence.coded for each in guesses if each.evidence.coded is not None]
     if not columns:
@@ -164,7 +164,7 @@ def _bars(worst: Sequence[tuple[float, tuple[str, ...]]], together: float, n_col
     words = load_texts().pictures
     entries.append(Bar(words.together.format(n=n_columns), 100 * together, f"{together:.1%}", "line1"))
     drawing = Drawing(640, bars_height(len(entries)))
-    bars(drawing, Axis(words.alone, nice_ticks(0, max(entry.value for entry in entries) or 1)), entries)
+    bars(drawing, ChartAxis(words.alone, nice_ticks(0, max(entry.value for entry in entries) or 1)), entries)
     return bare(drawing.svg(words.combinations, inside=True))
 
 

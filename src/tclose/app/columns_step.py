@@ -18,7 +18,7 @@ from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.hierarchy_edits import read_arx_text
 from tclose.schema.schema import POLICIES, UNIT_PICKS, UNIT_ROWS
 from tclose.table.proposing.first_hierarchies import grouped
-from tclose.table.proposing.guesses import Guess
+from tclose.table.proposing.guesses import ColumnGuess
 from tclose.table.reading import texts
 
 MOST_IN_MATRIX = 100  # values of an attribute whose matrix is begun here
@@ -38,7 +38,7 @@ def routes(site: Site) -> list[Route]:
     ]
 
 
-def guess_at(project: OpenProject, number: int) -> Guess:
+def guess_at(project: OpenProject, number: int) -> ColumnGuess:
     """The guess of the column at a place of the table."""
     guesses = list(project.table.proposal.guesses.values())
     if not 0 <= number < len(guesses):
@@ -75,7 +75,7 @@ def show_column(visit: Visit) -> Response:
     )  # fmt: skip
 
 
-def _unsettled_formats(guess: Guess, column: ColumnSettings) -> tuple[str, ...]:
+def _unsettled_formats(guess: ColumnGuess, column: ColumnSettings) -> tuple[str, ...]:
     """In which ways its dates can be read, if nobody has said which."""
     is_settled = "format" in column.quasi or "format" in column.sensitive
     return () if is_settled else guess.evidence.formats
@@ -150,7 +150,7 @@ def set_column(visit: Visit) -> Response:
     return go(f"/columns/{number}")
 
 
-def first_tree(guess: Guess) -> Hierarchy:
+def first_tree(guess: ColumnGuess) -> Hierarchy:
     """A hierarchy to begin with: rare values together, or all values side by side."""
     text = grouped(guess.evidence)
     if text is not None:
@@ -162,7 +162,7 @@ def first_tree(guess: Guess) -> Hierarchy:
     return Hierarchy.flat(texts(guess.evidence.coded.values.drop_nulls()).to_list())
 
 
-def first_matrix(guess: Guess) -> dict[str, Any]:
+def first_matrix(guess: ColumnGuess) -> dict[str, Any]:
     """A matrix to begin with: all values are equally far apart."""
     assert guess.evidence.coded is not None
     labels = texts(guess.evidence.coded.values.drop_nulls()).to_list()

@@ -29,7 +29,7 @@ from tclose.schema.hierarchy_edits import (
     rename_node,
 )
 from tclose.table.proposing.first_hierarchies import built
-from tclose.table.proposing.guesses import Guess
+from tclose.table.proposing.guesses import ColumnGuess
 from tclose.table.reading import texts
 
 MOST_NODES = 1500  # that a page shows
@@ -134,7 +134,7 @@ def show_hierarchy(visit: Visit) -> Response:
     )  # fmt: skip
 
 
-def _state(project: OpenProject, guess: Guess) -> HierarchyState:
+def _state(project: OpenProject, guess: ColumnGuess) -> HierarchyState:
     role, keys = _role(project, guess.column)
     held = keys.get("hierarchy")
     tree = project.settings.columns[guess.column].tree(role, guess.column)
@@ -144,7 +144,7 @@ def _state(project: OpenProject, guess: Guess) -> HierarchyState:
     return HierarchyState(role, keys, None, [], labels)
 
 
-def _lines(tree: Hierarchy, guess: Guess) -> list[TreeLine]:
+def _lines(tree: Hierarchy, guess: ColumnGuess) -> list[TreeLine]:
     """The beginning of the tree in pre-order with the rows of each entry."""
     assert guess.evidence.coded is not None
     labels = texts(guess.evidence.coded.values.drop_nulls()).to_list()
@@ -159,7 +159,7 @@ def _lines(tree: Hierarchy, guess: Guess) -> list[TreeLine]:
     ]
 
 
-def _example(builder: Builder, guess: Guess) -> list[tuple[str, ...]]:
+def _example(builder: Builder, guess: ColumnGuess) -> list[tuple[str, ...]]:
     """What some values become, level by level."""
     assert guess.evidence.coded is not None
     values = texts(guess.evidence.coded.values.drop_nulls())

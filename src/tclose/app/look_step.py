@@ -21,7 +21,7 @@ from tclose.evaluation.attacks.attack import attack
 from tclose.evaluation.choosing.what_binds import what_binds
 from tclose.evaluation.report.report_values import shares_of
 from tclose.pages.card import promise_rows
-from tclose.pages.charts import Axis, Beside, bars_beside, beside_height, nice_ticks
+from tclose.pages.charts import BarsBeside, ChartAxis, bars_beside, beside_height, nice_ticks
 from tclose.pages.svg import Drawing
 from tclose.release.release import Release
 from tclose.release.writing import in_form
@@ -241,9 +241,9 @@ def show_class(visit: Visit) -> Response:
 
 def distribution(column: str, names: Any, whole: Any, own: Any) -> str:
     """Shares in a class beside those in the table, as bars."""
-    entries = [Beside(name, 100 * share, [100 * mine]) for name, share, mine in zip(names, whole, own, strict=True)]
+    entries = [BarsBeside(name, 100 * share, [100 * mine]) for name, share, mine in zip(names, whole, own, strict=True)]
     drawing = Drawing(720, beside_height(1, len(entries)))
     most = max((max(entry.whole, *entry.values) for entry in entries), default=1.0)
     words = load_texts().pictures
-    bars_beside(drawing, Axis(words.shares, nice_ticks(0, most)), [words.this_class], entries)
+    bars_beside(drawing, ChartAxis(words.shares, nice_ticks(0, most)), [words.this_class], entries)
     return bare(drawing.svg(words.shares_of.format(name=column), inside=True))

@@ -22,11 +22,11 @@ from tclose.distances.belief_rise import largest_rise
 from tclose.errors import SchemaError, TcloseError
 from tclose.evaluation.choosing.suggest import Suggestion, suggest
 from tclose.evaluation.choosing.suggest_words import curve_words
-from tclose.pages.charts import Axis, ChartLine, chart, nice_ticks
+from tclose.pages.charts import ChartAxis, ChartLine, chart, nice_ticks
 from tclose.pages.svg import Drawing
 from tclose.schema.columns import Sensitive
 from tclose.schema.toml import as_number, exact
-from tclose.table.proposing.guesses import Guess
+from tclose.table.proposing.guesses import ColumnGuess
 from tclose.table.sensitive import build_domain
 
 SAMPLE = 5000  # rows of the first curve
@@ -159,7 +159,7 @@ def objective_of(project: OpenProject) -> ObjectiveState:
     return ObjectiveState(settings.keys, percent, text, targets, bool(settings.having("keep")))
 
 
-def _attribute(number: int, guess: Guess, keys: Mapping[str, Any], whole: Mapping[str, Any]) -> AttributePromise:
+def _attribute(number: int, guess: ColumnGuess, keys: Mapping[str, Any], whole: Mapping[str, Any]) -> AttributePromise:
     asked = {key: str(keys.get(key, "")) for key in KEYS}
     points = None
     with suppress(TcloseError):  # the column's own page says what is wrong
@@ -187,7 +187,7 @@ def _manner(keys: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
     return "about" if loses_rows and keys.get("distance") != "equal" else "values"
 
 
-def allowed_points(guess: Guess, keys: Mapping[str, Any], whole: Mapping[str, Any]) -> float | None:
+def allowed_points(guess: ColumnGuess, keys: Mapping[str, Any], whole: Mapping[str, Any]) -> float | None:
     """By how many points t and a cap let a value's share in a class be above its share in the table."""
     evidence = guess.evidence
     if "t" not in keys or evidence.coded is None:
@@ -342,6 +342,9 @@ def _drawn(name: str, thresholds: list[float], values: list[float]) -> str:
     told = [f"t = {t:g}: {value:.3g}" for t, value in zip(thresholds, values, strict=True)]
     line = ChartLine("", list(zip(thresholds, values, strict=True)), told=told)
     drawing = Drawing(460, 260)
-    across, up = Axis("t", nice_ticks(0.0, thresholds[-1], 5)), Axis(name, nice_ticks(0.0, max(*values, 1e-6), 5))
+    across, up = (
+        ChartAxis("t", nice_ticks(0.0, thresholds[-1], 5)),
+        ChartAxis(name, nice_ticks(0.0, max(*values, 1e-6), 5)),
+    )
     chart(drawing, across, up, [line], margin=20)
     return bare(drawing.svg(load_texts().pictures.against_t.format(name=name), inside=True))

@@ -26,7 +26,7 @@ from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
 from tclose.schema.toml import keys_of_text, read_toml
 
-Keys = Mapping[str, Any]
+SchemaTable = Mapping[str, Any]
 
 
 def routes(site: Site) -> list[Route]:
@@ -74,7 +74,7 @@ def _read(keys: dict[str, Any], base: Path | None, allowed: AllowedFolder) -> Sc
     return Schema.from_dict(keys, base or ".")
 
 
-def _files(keys: Keys) -> Iterator[str]:
+def _files(keys: SchemaTable) -> Iterator[str]:
     """The files that the keys of a schema name."""
     for role in ("quasi", "sensitive"):
         tables = keys.get(role, {})

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tclose.app.background_job import BackgroundJob, Work
+from tclose.app.background_job import BackgroundJob, JobWork
 from tclose.app.change_history import ChangeHistory
 from tclose.app.class_table import class_table
 from tclose.app.column_profile import forget_profiles
@@ -186,7 +186,7 @@ class Workbench:
         """Whether work goes on."""
         return self.job is not None and self.job.is_running
 
-    def begin(self, kind: str, back: str, work: Work) -> BackgroundJob:
+    def begin(self, kind: str, back: str, work: JobWork) -> BackgroundJob:
         """Begin a piece of work; there is one at a time."""
         with self.lock:
             if self.is_busy:

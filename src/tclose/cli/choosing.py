@@ -43,29 +43,32 @@ UTILITY = (
     "tclose utility patients.csv other-tool.csv -s schema.toml --queries 10000 --cubes 1,2 --json\n\n"
     "tclose utility patients.csv release.csv -s schema.toml --aligned --label diagnosis --classifier"
 )
-Page = Annotated[Path | None, typer.Option("--output", "-o", help="Where to write a page with charts: .html or .pdf.")]
-Seed = Annotated[int, typer.Option(min=0, help="For methods and queries.")]
-Queries = Annotated[int, typer.Option(min=0, help="COUNT queries to ask each release; 0 for none.")]
+PageOption = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Where to write a page with charts: .html or .pdf.")
+]
+QuerySeedOption = Annotated[int, typer.Option(min=0, help="Seed of methods and queries.")]
+QueriesOption = Annotated[int, typer.Option(min=0, help="How many COUNT queries to ask each release; 0 for none.")]
 
 
 @takes_reading
 def compare(
     data: Data,
     schema: SchemaOption,
-    methods: Annotated[str, typer.Option(help="Names, parted by commas: see `tclose methods`.")] = (
+    methods: Annotated[str, typer.Option(help="Names, separated by commas: see `tclose methods`.")] = (
         "tight,mondrian,sabre-knn,sabre-ak"
     ),
     t: Annotated[
-        str | None, typer.Option(help="Several t, parted by commas, for every attribute that has one.")
+        str | None, typer.Option(help="Several t, separated by commas, for every attribute that has one.")
     ] = None,
-    k: Annotated[str | None, typer.Option(help="Several k, parted by commas, instead of the schema's.")] = None,
+    k: Annotated[str | None, typer.Option(help="Several k, separated by commas, instead of the schema's.")] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Runs at once; as many as processors if not given. 1 to compare times.")
+        int | None,
+        typer.Option(min=1, help="Runs at once; as many as processors if not given. Use 1 to compare times."),
     ] = None,
     time: Annotated[float | None, typer.Option(min=0, help="Seconds for each run.")] = None,
-    seed: Seed = 0,
-    queries: Queries = 1000,
-    output: Page = None,
+    seed: QuerySeedOption = 0,
+    queries: QueriesOption = 1000,
+    output: PageOption = None,
     json: Json = False,
 ) -> None:
     """Run several methods at several t and k, and show what each costs analysts and gives attackers.
@@ -105,35 +108,39 @@ def compare(
 def suggest(
     data: Data,
     schema: SchemaOption,
-    method: Annotated[str | None, typer.Option(help="The method to sweep with; `tight`, fast, if not given.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="The method to try each t with; `tight` with effort fast if not given.")
+    ] = None,
     option: MethodOptions = None,
     column: Annotated[
         str | None,
-        typer.Option(help="Sweep the t of this attribute or joint alone; of all that have one if not given."),
+        typer.Option(help="Vary the t of this attribute or joint alone; of all that have one if not given."),
     ] = None,
     least: Annotated[str, typer.Option("--from", help="The strictest t.")] = "0.02",
     most: Annotated[str, typer.Option("--to", help="The loosest t.")] = "0.5",
-    by: Annotated[str, typer.Option(help="The curve whose knee is looked for: loss or queries.")] = "loss",
+    by: Annotated[str, typer.Option(help="The curve on which the knee is marked: loss or queries.")] = "loss",
     max_rise: Annotated[
         str | None,
-        typer.Option(help="The loosest t at which no belief rises by more; 0.1 is 10 points.", metavar="SHARE"),
+        typer.Option(help="Choose the loosest t at which no share rises by more; 0.1 is 10 points.", metavar="SHARE"),
     ] = None,
     max_risk: Annotated[
         str | None,
-        typer.Option(help="The least k at which no row is given its person with a larger chance.", metavar="SHARE"),
+        typer.Option(help="Choose the least k at which nobody is re-identified with a larger chance.", metavar="SHARE"),
     ] = None,
     max_loss: Annotated[
         str | None,
-        typer.Option(help="No t that loses more; without --max-rise the strictest that does not.", metavar="SHARE"),
+        typer.Option(
+            help="Choose no t that loses more; without --max-rise, the strictest that does not.", metavar="SHARE"
+        ),
     ] = None,
     k: Annotated[int | None, typer.Option(min=1, help="Instead of the schema's k.")] = None,
     time: Annotated[float | None, typer.Option(min=0, help="Seconds for each t.")] = None,
-    seed: Seed = 0,
-    queries: Queries = 1000,
-    output: Page = None,
+    seed: QuerySeedOption = 0,
+    queries: QueriesOption = 1000,
+    output: PageOption = None,
     json: Json = False,
 ) -> None:
-    """Sweep t, show what analysts lose and attackers gain, and choose the t and k that keep what you allow.
+    """Try several t, show what analysts lose and attackers gain, and choose the t and k that keep your bounds.
 
     Without --max-rise or --max-loss nothing is chosen: both curves are shown, with marks. It is advice, not a proof.
     """
@@ -179,32 +186,37 @@ def suggest(
 @takes_reading
 def utility(
     data: Data,
-    released: Annotated[Path, typer.Argument(help="A release of it, of any tool.", show_default=False)],
+    released: Annotated[Path, typer.Argument(help="A release of that table, made by any tool.", show_default=False)],
     schema: SchemaOption,
     label: Annotated[
-        str | None, typer.Option(help="A column released as it is, for the classification metric.", show_default=False)
+        str | None,
+        typer.Option(help="A column that is released as it is, for the classification metric.", show_default=False),
     ] = None,
-    queries: Queries = 1000,
+    queries: QueriesOption = 1000,
     attributes: Annotated[
-        int | None, typer.Option(min=1, help="Quasi-identifiers a query asks about; 3 if not given.")
+        int | None, typer.Option(min=1, help="Quasi-identifiers that a query asks about; 3 if not given.")
     ] = None,
     selectivity: Annotated[float, typer.Option(help="Share of the space that a query covers.")] = 0.1,
-    cubes: Annotated[str | None, typer.Option(help="Levels of cubes to compare, parted by commas.")] = None,
+    cubes: Annotated[str | None, typer.Option(help="Levels of data cubes to compare, separated by commas.")] = None,
     weight: Annotated[
-        list[str] | None, typer.Option(help="Of a column in the loss, as column=2; may be repeated, others weigh 0.")
+        list[str] | None,
+        typer.Option(help="Weight of a column in the loss, as column=2; may be repeated, others weigh 0."),
     ] = None,
     classifier: Annotated[
-        bool, typer.Option("--classifier", help="Train one for the label; needs the extra `utility`, and --aligned.")
+        bool,
+        typer.Option(
+            "--classifier", help="Train a classifier for the label; needs the extra `utility`, and --aligned."
+        ),
     ] = False,
     aligned: Annotated[
-        bool, typer.Option("--aligned", help="The rows of the release stand in the order of the table.")
+        bool, typer.Option("--aligned", help="The rows of the release are in the order of the table.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="For queries and classifier.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of queries and classifier.")] = 0,
     json: Json = False,
 ) -> None:
-    """Tell what a release is still good for, beside the table it was made from.
+    """Measure what a release is still good for, compared with the table it was made from.
 
-    Rows may stand in any order, and some may be left out. The measures need the original, so think
+    Rows may be in any order, and some may be left out. The measures need the original, so think
     before you publish them.
     """
     from tclose.evaluation.utility.utility import utility
@@ -257,5 +269,5 @@ def _threshold(given: str) -> Fraction:
 
 def _size(given: str) -> int:
     if not given.isascii() or not given.isdigit() or not int(given):
-        raise typer.BadParameter("give whole numbers from 1 up, parted by commas.")
+        raise typer.BadParameter("give whole numbers from 1 up, separated by commas.")
     return int(given)

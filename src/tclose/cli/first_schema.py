@@ -17,7 +17,7 @@ from tclose.errors import SchemaError, TableError
 
 if TYPE_CHECKING:
     from tclose.table.proposing.column_evidence import Evidence
-    from tclose.table.proposing.guesses import Guess
+    from tclose.table.proposing.guesses import ColumnGuess
     from tclose.table.proposing.proposal_text import WrittenProposal
     from tclose.table.proposing.table_proposal import RoleChoices, TableProposal
     from tclose.table.table_location import TableLocation
@@ -28,10 +28,10 @@ INIT = (
     "tclose init patients.csv --quasi age,sex,zip --sensitive diagnosis --rest drop -o schema.toml\n\n"
     "tclose init labs.csv --quasi age --sensitive 'lab_*' --unit patient --rest drop -o schema.toml"
 )
-NAMES = "Columns, with commas between, or a pattern with *; may be repeated."
+NAMES = "Separated by commas, or a pattern with *; may be repeated."
 
 
-class Rest(StrEnum):
+class RestOfColumns(StrEnum):
     """What becomes of columns that no option names."""
 
     drop = "drop"
@@ -50,7 +50,7 @@ class UnitRows(StrEnum):
     all = "all"
 
 
-class Missing(StrEnum):
+class MissingChoice(StrEnum):
     """What a missing value is."""
 
     category = "category"
@@ -64,34 +64,37 @@ def init(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write the schema; stdout if not given.")
     ] = None,
-    quasi: Annotated[list[str] | None, typer.Option(help=f"Others may know them. {NAMES}")] = None,
-    sensitive: Annotated[list[str] | None, typer.Option(help=f"Nobody may learn them. {NAMES}")] = None,
-    identifiers: Annotated[list[str] | None, typer.Option(help=f"Never released. {NAMES}")] = None,
-    keep: Annotated[list[str] | None, typer.Option(help=f"Released as they are. {NAMES}")] = None,
+    quasi: Annotated[list[str] | None, typer.Option(help=f"Columns that others may know. {NAMES}")] = None,
+    sensitive: Annotated[list[str] | None, typer.Option(help=f"Columns that nobody may learn. {NAMES}")] = None,
+    identifiers: Annotated[list[str] | None, typer.Option(help=f"Columns that are never released. {NAMES}")] = None,
+    keep: Annotated[list[str] | None, typer.Option(help=f"Columns that are released as they are. {NAMES}")] = None,
     unit: Annotated[str | None, typer.Option(help="The column that says whose row it is.")] = None,
     unit_rows: Annotated[
         UnitRows | None,
-        typer.Option(help="Where persons have several rows: keep `one` of each, or `all`, with k persons in a class."),
+        typer.Option(help="If persons have several rows: keep `one` row each, or `all` with k persons a class."),
     ] = None,
     rest: Annotated[
-        Rest | None,
+        RestOfColumns | None,
         typer.Option(
-            help="Columns that are not named: `drop` (or `identifiers`) never releases them, `open` leaves them open."
+            help="What becomes of other columns: `drop` (or `identifiers`) never releases them, `open` leaves it open."
         ),
     ] = None,
     k: Annotated[int | None, typer.Option(min=1, help="The least number of rows in a class; 5 if not given.")] = None,
-    missing: Annotated[Missing | None, typer.Option(help="What a missing value is.")] = None,
+    missing: Annotated[MissingChoice | None, typer.Option(help="What a missing value is.")] = None,
     missing_values: Annotated[
         list[str] | None,
-        typer.Option(help="Spellings of missing beside those that are found, as in --missing-values=-9,999."),
+        typer.Option(help="More spellings of missing than those that are found, as in --missing-values=-9,999."),
     ] = None,
     hierarchies: Annotated[
-        Path | None, typer.Option(help="A folder for hierarchies to edit. They hold values of the table.")
+        Path | None, typer.Option(help="A folder for hierarchies that you can edit. They hold values of the table.")
     ] = None,
     ask: Annotated[
-        bool | None, typer.Option("--ask/--no-ask", help="Ask on stderr; on a terminal if nothing is named.")
+        bool | None,
+        typer.Option(
+            "--ask/--no-ask", help="Whether to ask questions; by default on a terminal, if no column is named."
+        ),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that are there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")] = False,
     date_format: Annotated[
         list[str] | None,
         typer.Option(help="How dates are written, as in %d/%m/%Y; may be repeated. Found if not given."),
@@ -99,15 +102,16 @@ def init(
 ) -> None:
     """Write a first schema for a table.
 
-    Name the columns and say what becomes of the rest, and the schema needs no editing; on a
-    terminal it asks; else what nobody settled is left open in it. Kinds, steps, distances and t
-    are guessed, each with its reason. Columns that look like identifiers are never released.
+    If you name the columns and say what becomes of the rest, the schema needs no editing. Otherwise
+    it asks on a terminal; what is not answered is left open in the schema, for you to settle. Kinds,
+    steps, distances and t are guessed, each with its reason. Columns that look like identifiers are
+    never released.
     """
     from tclose.table.proposing.found_reading import read_and_find
     from tclose.table.proposing.proposal_text import write_proposal
     from tclose.table.proposing.table_proposal import TableProposal, check_formats
 
-    if data.is_standard_input and (ask or rest is Rest.ask):
+    if data.is_standard_input and (ask or rest is RestOfColumns.ask):
         raise typer.BadParameter("standard input holds the table, so nobody can answer there. Name a file to be asked.")
     _check_output(data, output, overwrite)
     found = read_and_find(data, chosen_reading())
@@ -158,16 +162,16 @@ def _roles(proposal: TableProposal, named: Mapping[str, list[str] | None], unit:
         raise typer.BadParameter(str(error)) from None
 
 
-def _asks(ask: bool | None, rest: Rest | None, has_names: bool, unnamed: Sequence[str]) -> bool:
+def _asks(ask: bool | None, rest: RestOfColumns | None, has_names: bool, unnamed: Sequence[str]) -> bool:
     """Whether to ask: where someone can answer, and something is open."""
-    if rest is not None and rest is not Rest.ask:
+    if rest is not None and rest is not RestOfColumns.ask:
         if ask:
             raise typer.BadParameter("--ask and --rest say different things of the columns that are not named.")
         return False
     if not unnamed and has_names and not ask:
         return False
     if ask is None:
-        return rest is Rest.ask or (sys.stdin.isatty() and sys.stderr.isatty())
+        return rest is RestOfColumns.ask or (sys.stdin.isatty() and sys.stderr.isatty())
     return ask
 
 
@@ -179,11 +183,17 @@ def _asked(
     return Interview(proposal, given, k, offers_files).run()
 
 
-def _by_flags(proposal: TableProposal, given: Mapping[str, str], rest: Rest | None, k: int | None) -> RoleChoices:
+def _by_flags(
+    proposal: TableProposal, given: Mapping[str, str], rest: RestOfColumns | None, k: int | None
+) -> RoleChoices:
     from tclose.table.proposing.table_proposal import RoleChoices
 
-    wanted = {Rest.drop: "identifier", Rest.identifiers: "identifier"}.get(rest, "open") if rest else "open"
-    wanted = rest.value if rest in (Rest.keep, Rest.quasi, Rest.sensitive) else wanted
+    wanted = (
+        {RestOfColumns.drop: "identifier", RestOfColumns.identifiers: "identifier"}.get(rest, "open")
+        if rest
+        else "open"
+    )
+    wanted = rest.value if rest in (RestOfColumns.keep, RestOfColumns.quasi, RestOfColumns.sensitive) else wanted
     has_unit = "unit" in given.values()
     roles = {}
     for name, guess in proposal.guesses.items():
@@ -197,7 +207,7 @@ def _by_flags(proposal: TableProposal, given: Mapping[str, str], rest: Rest | No
 def _settled(
     proposal: TableProposal,
     choices: RoleChoices,
-    missing: Missing | None,
+    missing: MissingChoice | None,
     hierarchies: Path | None,
     output: Path | None,
 ) -> RoleChoices:
@@ -278,7 +288,7 @@ def _tell(
     say(f"Next: tclose anonymize {shlex.join([str(data), *data.options])} -s {output} -o release.csv")
 
 
-def _tell_values(guess: Guess) -> None:
+def _tell_values(guess: ColumnGuess) -> None:
     """Say on stderr that a sensitive attribute has too many values for a t."""
     evidence = guess.evidence
     if guess.is_beyond_t:

@@ -21,7 +21,7 @@ from tclose.cli.options import (
     AskedK,
     AskedT,
     Data,
-    Engine,
+    EngineOption,
     EscapeFormulas,
     Jobs,
     Json,
@@ -31,7 +31,7 @@ from tclose.cli.options import (
     PublicReport,
     RecordFile,
     SchemaOption,
-    Seed,
+    SeedOption,
     ShardRows,
     ShowValues,
     TimeLimit,
@@ -78,9 +78,7 @@ def before(
     version: Annotated[
         bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version.")
     ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Tell on stderr what is done, stage by stage.")
-    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Report each stage on standard error.")] = False,
 ) -> None:
     """Take what all commands have in common; the text for people is that of `app`."""
     if verbose:
@@ -98,11 +96,13 @@ app.command(epilog=first_schema.INIT)(reads_table(first_schema.init))
 def assess(
     data: Data,
     schema: SchemaOption,
-    measures: Annotated[bool, typer.Option("--measures", help="Also Euclidean, Hamming and Jensen-Shannon.")] = False,
+    measures: Annotated[
+        bool, typer.Option("--measures", help="Also report Euclidean, Hamming and Jensen-Shannon distances.")
+    ] = False,
     json: Json = False,
     show_values: ShowValues = False,
 ) -> None:
-    """Report k, l and t of a table as it stands, raw or already generalized, and what classes tell of single values.
+    """Report k, l and t of a table as it stands, raw or generalized, and what its classes tell about single values.
 
     k counts persons where the schema names a unit and the table has it, else rows.
     """
@@ -136,11 +136,13 @@ def anonymize(
             "--output", "-o", help="Where to write: .csv, .tsv, .jsonl, .parquet or .arrow, or the URL of a database."
         ),
     ],
-    method: Annotated[str | None, typer.Option(help="See `tclose methods`.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="How classes are formed; `tight` if not given. See `tclose methods`.")
+    ] = None,
     option: MethodOptions = None,
     k: AskedK = None,
     t: AskedT = None,
-    seed: Seed = None,
+    seed: SeedOption = None,
     time: TimeLimit = None,
     record: RecordFile = None,
     report: PublicReport = None,
@@ -148,34 +150,42 @@ def anonymize(
     earlier: Annotated[
         list[Path] | None,
         typer.Option(
-            help="A record of an earlier release, a folder of them, or a history: warns if it is of this table."
+            help="A record of an earlier release, a folder of records, or a history: warns if it is about this table."
         ),
     ] = None,
     history: Annotated[
         Path | None,
-        typer.Option(help="A new folder: begin a history, so that `republish` can release the table again."),
+        typer.Option(help="A new folder, to begin a history: then `republish` can release the table again."),
     ] = None,
     partition: Annotated[
-        Path | None, typer.Option(help="Where to write the classes, to start from them later (not for release).")
+        Path | None,
+        typer.Option(help="Where to write the classes, so that a later run can start from them (not for release)."),
     ] = None,
     start: Annotated[
         Path | None,
-        typer.Option(help="Classes of an earlier run, to improve on; with --time 0 they are released as they are."),
+        typer.Option(help="Classes of an earlier run to improve on; with --time 0 they are released as they are."),
     ] = None,
-    keep_order: Annotated[bool, typer.Option("--keep-order", help="Keep the input's order of rows.")] = False,
+    keep_order: Annotated[
+        bool, typer.Option("--keep-order", help="Keep the order of the rows; otherwise they are shuffled.")
+    ] = False,
     escape_formulas: EscapeFormulas = False,
     allow_single_class: AllowSingleClass = False,
     output_table: Annotated[
-        str | None, typer.Option(help="Of a database that is written to; --table if what is read is no database.")
+        str | None, typer.Option(help="The table to write, if the output is a database; --table if the input is none.")
     ] = None,
     certificate_table: Annotated[
-        str | None, typer.Option(help="Of a database: for the certificate. <table>_certificate if not given.")
+        str | None, typer.Option(help="Database table for the certificate; <table>_certificate if not given.")
     ] = None,
-    replace_table: Annotated[bool, typer.Option("--replace-table", help="Replace tables that are there.")] = False,
-    what_binds: Annotated[
-        bool, typer.Option("--what-binds", help="Measure on a sample what loosening or dropping something would gain.")
+    replace_table: Annotated[
+        bool, typer.Option("--replace-table", help="Replace existing tables of the database.")
     ] = False,
-    engine: Engine = None,
+    what_binds: Annotated[
+        bool,
+        typer.Option(
+            "--what-binds", help="Measure on a sample how much less is lost if one requirement is loosened or dropped."
+        ),
+    ] = False,
+    engine: EngineOption = None,
     jobs: Jobs = None,
     shard_rows: ShardRows = None,
     master: Master = None,
@@ -252,21 +262,24 @@ def verify(
     schema: SchemaOption,
     original: Annotated[
         str | None,
-        typer.Option(help="The table it was made of, its rows in whatever order: checks truth too."),
+        typer.Option(help="The original table, rows in any order: also check that released values are true."),
     ] = None,
     certificate_table: Annotated[
-        str | None, typer.Option(help="Of a database: where the certificate is. <table>_certificate if not given.")
+        str | None, typer.Option(help="Database table of the certificate; <table>_certificate if not given.")
     ] = None,
     escaped_formulas: Annotated[
-        bool, typer.Option("--escaped-formulas", help="Formulas are escaped in it; a certificate beside it says so.")
+        bool,
+        typer.Option(
+            "--escaped-formulas", help="The file has escaped formulas; not needed with a certificate, which says so."
+        ),
     ] = False,
     in_order: Annotated[
         bool,
-        typer.Option("--in-order", help="Its rows stand in the order of the original; a certificate says so, too."),
+        typer.Option("--in-order", help="The rows are in the order of the original; not needed with a certificate."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Check that a released file keeps the promise of its schema, and fits its certificate if that lies beside it."""
+    """Check that a release keeps the promise of its schema, and that its certificate, if there is one, is right."""
     from tclose.pipeline import verify
 
     certificate = None
@@ -315,20 +328,21 @@ def gap(
     data: Data,
     schema: SchemaOption,
     method: Annotated[
-        list[str] | None, typer.Option(help="To measure; may be repeated. All that can if not given.")
+        list[str] | None,
+        typer.Option(help="A method to measure; may be repeated. All that fit the schema if not given."),
     ] = None,
     k: AskedK = None,
     t: Annotated[list[str] | None, typer.Option(help="column=0.2, instead of the schema's t; may be repeated.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="For the methods.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the methods.")] = 0,
     time: Annotated[float, typer.Option(min=0, help="Seconds for each method, and for the bound.")] = 60.0,
     json: Json = False,
 ) -> None:
     """Show how far methods are from the least loss possible.
 
     The optimum of a small table is proven by `exact` (some 20 rows, more where rows repeat), `milp`
-    (suppression, few distinct rows) or `two-diversity`. For any other table a bound is learnt that no
-    release falls below: proven, or where the time is short estimated from a sample of rows. Ctrl-C
-    ends what runs, and the rest is done with what there is.
+    (suppression, few distinct rows) or `two-diversity`. For any other table a bound is computed that no
+    release falls below. It is proven, or estimated from a sample of rows if time is short. Ctrl-C ends
+    what is running, and the rest is done with the results so far.
     """
     from tclose.evaluation.choosing.gap import gap
 
@@ -360,13 +374,14 @@ def methods(json: Json = False) -> None:
 @app.command(epilog="[bold]Example:[/bold] tclose warmup --method tight")
 def warmup(
     method: Annotated[
-        list[str] | None, typer.Option(help="To make ready; may be repeated. All if not given.", show_default=False)
+        list[str] | None,
+        typer.Option(help="A method to compile; may be repeated. All if not given.", show_default=False),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes at once; as many as processors, at most 4, if not given.")
+        int | None, typer.Option(min=1, help="Processes at once; if not given, as many as processors, at most 4.")
     ] = None,
 ) -> None:
-    """Compile what methods need, so that no later run waits for it; kept on disk until the next version."""
+    """Compile the loops of the methods now, so that no later run has to wait; they are kept on disk."""
     from tclose.algorithms import REGISTRY
     from tclose.cli.warmup import warm
 
@@ -380,8 +395,8 @@ def warmup(
 @app.command(epilog="[bold]Example:[/bold] tclose demo --rows 1000 --folder /tmp/demo")
 def demo(
     rows: Annotated[int, typer.Option(min=100, help="Rows of the hospital table.")] = 20_000,
-    folder: Annotated[Path, typer.Option(help="Where its files go.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(min=0)] = 1,
+    folder: Annotated[Path, typer.Option(help="Where to write the files.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of table and method.")] = 1,
 ) -> None:
     """Make a hospital table, anonymize it, and show it before and after."""
     from tclose.cli.demo import run

@@ -31,17 +31,21 @@ else:  # what a command is given is made of this, and of the options in table_op
         ),
     ]
 
-SchemaOption = Annotated[Path, typer.Option("--schema", "-s", help="What each column is, as TOML.", show_default=False)]
+SchemaOption = Annotated[
+    Path, typer.Option("--schema", "-s", help="The schema: what each column is, as TOML.", show_default=False)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 MethodOptions = Annotated[
-    list[str] | None, typer.Option(help="Of the method, as name=value; may be repeated.", show_default=False)
+    list[str] | None, typer.Option(help="An option of the method, as name=value; may be repeated.", show_default=False)
 ]
-AskedK = Annotated[int | None, typer.Option(help="Instead of the schema's k.")]
+AskedK = Annotated[int | None, typer.Option(help="k, instead of the schema's.")]
 AskedT = Annotated[
     list[str] | None, typer.Option(help="column=0.2 or joint=0.2, instead of the schema's t; may be repeated.")
 ]
-Seed = Annotated[int | None, typer.Option(min=0, help="For the method; random if not given.")]
-TimeLimit = Annotated[float | None, typer.Option(min=0, help="Seconds after which to take the best so far.")]
+SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of the method; random if not given.")]
+TimeLimit = Annotated[
+    float | None, typer.Option(min=0, help="Stop the search after this many seconds, with the best found so far.")
+]
 RecordFile = Annotated[
     Path | None, typer.Option(help="Where to write seed, digest, timings and more (not for release).")
 ]
@@ -52,21 +56,27 @@ PrivateReport = Annotated[
     Path | None, typer.Option(help="Where to write a page that also compares with the original (not for release).")
 ]
 EscapeFormulas = Annotated[
-    bool, typer.Option("--escape-formulas", help="In CSV, keep a spreadsheet from taking text for formulas.")
+    bool, typer.Option("--escape-formulas", help="In CSV, mark text that a spreadsheet would run as a formula.")
 ]
-AllowSingleClass = Annotated[bool, typer.Option("--allow-single-class", help="Accept one class.")]
-Engine = Annotated[
+AllowSingleClass = Annotated[
+    bool, typer.Option("--allow-single-class", help="Accept a release that is a single class.")
+]
+EngineOption = Annotated[
     str | None,
     typer.Option(
-        help="For a folder of Parquet files, of any size: local, through the disk, or spark.", show_default=False
+        help="For a folder of Parquet files of any size: `local` (through the disk) or `spark`.", show_default=False
     ),
 ]
-Jobs = Annotated[int | None, typer.Option(min=0, help="Of --engine local: processes at once.", show_default=False)]
+Jobs = Annotated[int | None, typer.Option(min=0, help="With --engine local: processes at once.", show_default=False)]
 Master = Annotated[
-    str | None, typer.Option(help="Of --engine spark: the cluster. All processors if not said.", show_default=False)
+    str | None,
+    typer.Option(
+        help="With --engine spark: the cluster; all processors of this machine if not given.", show_default=False
+    ),
 ]
 ShardRows = Annotated[
-    int | None, typer.Option(min=1000, help="Of --engine: rows of a shard at most.", show_default=False)
+    int | None,
+    typer.Option(min=1000, help="With --engine: the most rows of a shard; 500,000 if not given.", show_default=False),
 ]
 ShowValues = Annotated[bool, typer.Option("--show-values", help="Let messages quote values of the table.")]
 

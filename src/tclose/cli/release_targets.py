@@ -13,7 +13,7 @@ from tclose.errors import TableError
 
 if TYPE_CHECKING:
     from tclose.release.file_lock import TargetLocks
-    from tclose.release.release import Release, Written
+    from tclose.release.release import Release, WrittenRelease
     from tclose.table.table_location import TableLocation
 
 NO_OUTPUT = (
@@ -91,7 +91,7 @@ class ReleaseTarget:
 
     def write(
         self, release: Release, locks: TargetLocks, *, keep_order: bool, record: Path | None, escape_formulas: bool
-    ) -> Written:
+    ) -> WrittenRelease:
         """Write the release, and verify it."""
         if self.path is not None:
             return release.write(

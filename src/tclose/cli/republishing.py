@@ -21,7 +21,7 @@ from tclose.cli.options import (
     PublicReport,
     RecordFile,
     SchemaOption,
-    Seed,
+    SeedOption,
     ShowValues,
     TimeLimit,
     check_reports,
@@ -61,19 +61,23 @@ def republish(
     ],
     deletions: Annotated[
         str,
-        typer.Option(help="hold: a deleted row stays until it can leave. withdraw: its whole class leaves, for good."),
+        typer.Option(
+            help="hold: a deleted row stays until it can leave safely. withdraw: its class leaves at once, for good."
+        ),
     ] = "hold",
     least_batch: Annotated[
         float,
         typer.Option(
-            min=0.0, help="New persons wait until they are this many for each who was released before; 0.5: half."
+            min=0.0, help="New persons wait until there are this many for each released before; 0.5: half as many."
         ),
     ] = 0.0,
-    method: Annotated[str | None, typer.Option(help="For classes of new persons. See `tclose methods`.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="How classes of new persons are formed. See `tclose methods`.")
+    ] = None,
     option: MethodOptions = None,
     k: AskedK = None,
     t: AskedT = None,
-    seed: Seed = None,
+    seed: SeedOption = None,
     time: TimeLimit = None,
     record: RecordFile = None,
     report: PublicReport = None,
@@ -85,7 +89,7 @@ def republish(
 ) -> None:
     """Write the next release of a table, so that all releases together keep what each of them promises.
 
-    The table is the new whole one: who was added, changed, deleted and returned is found by its unit.
+    Give the whole new table. By the `unit` of the schema it is found who was added, changed, deleted or returned.
     """
     from tclose.cli.release_targets import ReleaseTarget
     from tclose.cli.write_reports import write_with_reports
@@ -161,9 +165,10 @@ def history(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show the releases of a table, check that all together keep their promise, and attack them.
+    """Show the releases of a table, check that they keep their promise together, and attack them.
 
-    The check has code of its own. The attack intersects and subtracts all releases, and those before the last.
+    The check shares no code with what made the releases. The attack intersects and subtracts all releases, and all but
+    the last.
     """
     from tclose.history.history_check import check_history
     from tclose.history.history_folder import HistoryFolder

@@ -17,7 +17,7 @@ import typer
 
 from tclose.cli.options import say
 from tclose.table.proposing.column_evidence import order_of
-from tclose.table.proposing.guesses import Guess
+from tclose.table.proposing.guesses import ColumnGuess
 from tclose.table.proposing.name_groups import group_names
 from tclose.table.proposing.proposal_text import comment
 from tclose.table.proposing.table_proposal import RoleChoices, TableProposal
@@ -263,7 +263,7 @@ HIERARCHIES = Question(
 )
 
 
-def _about_role(label: str, names: list[str], guess: Guess, place: str) -> Question:
+def _about_role(label: str, names: list[str], guess: ColumnGuess, place: str) -> Question:
     many = f" ({len(names):,} columns)" if len(names) > 1 else ""
     laws = "; ".join(guess.laws)
     lines = [guess.evidence.about + ("." if not many else " in the first.")]
@@ -280,7 +280,7 @@ def _about_role(label: str, names: list[str], guess: Guess, place: str) -> Quest
     )
 
 
-def _about_order(label: str, guess: Guess) -> Question:
+def _about_order(label: str, guess: ColumnGuess) -> Question:
     return Question(
         f"order {label}",
         f"Column {comment(label)}: do larger numbers mean more of something?",
@@ -291,7 +291,7 @@ def _about_order(label: str, guess: Guess) -> Question:
     )
 
 
-def _about_format(label: str, guess: Guess) -> Question:
+def _about_format(label: str, guess: ColumnGuess) -> Question:
     first = {"d": "the day comes first", "m": "the month comes first", "y": "the year comes first"}
     return Question(
         f"format {label}",

@@ -16,9 +16,9 @@ from tclose.cli.options import check_files
 from tclose.schema.schema import Schema
 from tclose.stream.feeds.feed import Feed
 from tclose.stream.feeds.file_feed import FileFeed
-from tclose.stream.feeds.file_outputs import Targets
+from tclose.stream.feeds.file_outputs import LineTargets
 from tclose.stream.feeds.lines import Format
-from tclose.stream.feeds.loop import Ending, Settings, Status, engine_of, run
+from tclose.stream.feeds.loop import StreamEnding, StreamSettings, StreamStatus, engine_of, run
 
 TOLD_EVERY = 5.0  # seconds between two status lines
 
@@ -51,7 +51,7 @@ class StreamOptions:
     quiet: bool = False
 
 
-def carry_out(options: StreamOptions, schema: Schema, settings: Settings, say: Callable[[str], None]) -> None:
+def carry_out(options: StreamOptions, schema: Schema, settings: StreamSettings, say: Callable[[str], None]) -> None:
     """Run a stream until its end or a signal.
 
     Raises
@@ -65,9 +65,9 @@ def carry_out(options: StreamOptions, schema: Schema, settings: Settings, say: C
         feed = _redis_feed(options, schema, say, stop) if options.redis else _file_feed(options, schema)
         if not options.quiet:
             say(feed.promise)
-        ending = Ending(stop, options.pause, options.idle)
+        ending = StreamEnding(stop, options.pause, options.idle)
         lines = StatusLines(say, options.quiet)
-        status = run(feed, schema, settings, ending, Status(lines.tell, say), options.rejected_with_rows)
+        status = run(feed, schema, settings, ending, StreamStatus(lines.tell, say), options.rejected_with_rows)
         if status.counts:
             say(lines.told(status))
         else:
@@ -121,7 +121,7 @@ def _file_feed(options: StreamOptions, schema: Schema) -> Feed:
     def path(name: str | None) -> Path | None:
         return None if name is None else Path(name)
 
-    targets = Targets(
+    targets = LineTargets(
         options.output,
         path(options.rejected),
         path(options.certificates),
@@ -150,10 +150,10 @@ def format_of(given: str | None, source: Path | None, output: Path | None) -> Fo
 
 
 def _redis_feed(options: StreamOptions, schema: Schema, say: Callable[[str], None], stop: Callable[[], bool]) -> Feed:
-    from tclose.stream.feeds.redis_client import Keys
+    from tclose.stream.feeds.redis_client import RedisKeys
     from tclose.stream.feeds.redis_feed import RedisFeed
 
-    keys = Keys(
+    keys = RedisKeys(
         options.source or "", options.to or "", options.group, options.rejected or "", options.certificates,
         options.ledger, options.checkpoint or "",
     )  # fmt: skip
@@ -172,7 +172,7 @@ class StatusLines:
         self._started = self._last = time.monotonic()
         self._begun: int | None = None
 
-    def tell(self, status: Status) -> None:
+    def tell(self, status: StreamStatus) -> None:
         """A line, if the last was long ago."""
         if self._begun is None:
             self._begun = status.counts["rows"]
@@ -180,7 +180,7 @@ class StatusLines:
             self._last = time.monotonic()
             self._say(self.told(status))
 
-    def told(self, status: Status) -> str:
+    def told(self, status: StreamStatus) -> str:
         """Rows by what became of them, how many a second, and how long the last window took."""
         counts = status.counts
         speed = (counts["rows"] - (self._begun or 0)) / max(time.monotonic() - self._started, 1e-9)

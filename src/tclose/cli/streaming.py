@@ -22,72 +22,92 @@ from tclose.cli.reading_options import load_schema, takes_reading
 if TYPE_CHECKING:
     from tclose.stream.windows import Budget
 
-Window = Annotated[int, typer.Option(min=1, help="Rows that each class is close to.", show_default=False)]
-Step = Annotated[int, typer.Option(min=1, help="Rows by which the window advances.", show_default=False)]
+WindowOption = Annotated[
+    int, typer.Option(min=1, help="Number of rows in the window that a class is compared with.", show_default=False)
+]
+StepOption = Annotated[
+    int, typer.Option(min=1, help="Number of rows by which the window advances.", show_default=False)
+]
 Input = Annotated[
     Path | None,
-    typer.Option("--input", "-i", help="A file, or a folder of them, read by name; standard input if not given."),
+    typer.Option(
+        "--input", "-i", help="A file, or a folder whose files are read in order of name; standard input if not given."
+    ),
 ]
 Output = Annotated[
     Path | None,
     typer.Option(
         "--output",
         "-o",
-        help="A file, or a folder that gets a file for each step; standard output (at least once) if not given.",
+        help="A file, or a folder that gets a file for each step; standard output if not given (rows at least once).",
     ),
 ]
-Format = Annotated[str | None, typer.Option(help="jsonl or csv; by the suffix of input or output, else jsonl.")]
-Redis = Annotated[str | None, typer.Option(help="redis://host:port: streams of Redis instead of files.")]
-Source = Annotated[str | None, typer.Option("--from", help="With --redis: the stream to read.")]
+FormatOption = Annotated[
+    str | None, typer.Option(help="jsonl or csv; if not given, by the suffix of input or output, else jsonl.")
+]
+Redis = Annotated[str | None, typer.Option(help="redis://host:port: use streams of Redis instead of files.")]
+SourceOption = Annotated[str | None, typer.Option("--from", help="With --redis: the stream to read.")]
 To = Annotated[str | None, typer.Option(help="With --redis: the stream to write.")]
 Group = Annotated[str, typer.Option(help="With --redis: the consumer group.")]
 Consumer = Annotated[
-    str | None, typer.Option(help="With --redis: who this is, this machine if not given; others wait until it is gone.")
+    str | None,
+    typer.Option(help="With --redis: name of this reader, else of this machine; others wait until it is gone."),
 ]
 JsonField = Annotated[
-    str | None, typer.Option(help="With --redis: the field that holds a row as JSON; a field a column if not given.")
+    str | None,
+    typer.Option(help="With --redis: the field that holds a row as JSON; if not given, each column is a field."),
 ]
 MaxPending = Annotated[
-    int | None, typer.Option(min=1, help="With --redis: wait while so many released rows are unread.")
+    int | None, typer.Option(min=1, help="With --redis: wait while this many released rows are unread.")
 ]
 Checkpoint = Annotated[
     str | None,
     typer.Option(
-        help="What is needed to go on: a file (needed with --output) or a key of Redis; as confidential as the input."
+        help="State for going on after a stop: a file (needed with --output) or a Redis key. As secret as the input."
     ),
 ]
-Rejected = Annotated[
+RejectedOption = Annotated[
     str | None,
     typer.Option(
-        help="Rejected and withheld rows, where they stand and why: a file (else standard error), or a stream of Redis."
+        help="Where to report rejected and withheld rows, and why: a file (else standard error) or a Redis stream."
     ),
 ]
-RejectedWithRows = Annotated[bool, typer.Option("--rejected-with-rows", help="Quote rejected rows in dead letters.")]
-Certificates = Annotated[str | None, typer.Option(help="One line of JSON a class; a file or a stream.")]
+RejectedWithRows = Annotated[
+    bool, typer.Option("--rejected-with-rows", help="Include the rejected rows themselves in that report.")
+]
+Certificates = Annotated[
+    str | None,
+    typer.Option(help="Where to write certificates, one line of JSON for each class: a file or a Redis stream."),
+]
 Ledger = Annotated[
     str | None,
-    typer.Option(help="Rows, window and t of each class, for your own bookkeeping (not for release); file or stream."),
+    typer.Option(
+        help="Where to write rows, window and t of each class, for you alone (not for release): file or stream."
+    ),
 ]
-ClassField = Annotated[str, typer.Option(help="What the number of a row's class is called.")]
+ClassField = Annotated[str, typer.Option(help="Name of the field with the number of a row's class.")]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Wait for more rows at the end of the input.")]
 Idle = Annotated[
-    float | None, typer.Option(min=0, help="With --follow: end the stream after so many seconds without a row.")
+    float | None, typer.Option(min=0, help="With --follow: end the stream after this many seconds without a row.")
 ]
 Pause = Annotated[
-    bool, typer.Option("--pause", help="At the end of the input do not end the stream: a later run goes on.")
+    bool, typer.Option("--pause", help="Do not end the stream at the end of the input: a later run goes on.")
 ]
 Continues = Annotated[
     bool,
     typer.Option(
-        "--continues", help="Standard input goes on after the checkpoint; else it must begin again with its first row."
+        "--continues",
+        help="Standard input continues after the checkpoint; otherwise it must start again at its first row.",
     ),
 ]
-Method = Annotated[str | None, typer.Option(help="See `tclose methods`; sabre-ak if not given.")]
+Method = Annotated[
+    str | None, typer.Option(help="How classes are formed; sabre-ak if not given. See `tclose methods`.")
+]
 T = Annotated[list[str] | None, typer.Option(help="column=0.2, instead of the schema's t; may be repeated.")]
 BudgetOption = Annotated[
-    str, typer.Option("--budget", help="How near classes must be: `printed` as in the paper, or `window`.")
+    str, typer.Option("--budget", help="Which share of t classes may use: `printed` as in the paper, or `window`.")
 ]
-Seed = Annotated[int | None, typer.Option(min=0, help="Random if not given, and kept in the checkpoint.")]
+StreamSeedOption = Annotated[int | None, typer.Option(min=0, help="Random if not given, and kept in the checkpoint.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No status lines.")]
 
 CheckedInput = Annotated[
@@ -106,7 +126,9 @@ CheckedRejected = Annotated[
 
 CheckedCheckpoint = Annotated[
     Path | None,
-    typer.Option("--checkpoint", exists=True, dir_okay=False, help="Needed if a file of a folder came late."),
+    typer.Option(
+        "--checkpoint", exists=True, dir_okay=False, help="Its checkpoint; needed if a file of a folder came late."
+    ),
 ]
 
 STREAM = (
@@ -126,20 +148,20 @@ STREAM_CHECK = (
 @takes_reading
 def stream(
     schema: SchemaOption,
-    window: Window,
-    step: Step,
+    window: WindowOption,
+    step: StepOption,
     input: Input = None,
     output: Output = None,
-    format: Format = None,
+    format: FormatOption = None,
     redis: Redis = None,
-    source: Source = None,
+    source: SourceOption = None,
     to: To = None,
     group: Group = "tclose",
     consumer: Consumer = None,
     json_field: JsonField = None,
     max_pending: MaxPending = None,
     checkpoint: Checkpoint = None,
-    rejected: Rejected = None,
+    rejected: RejectedOption = None,
     rejected_with_rows: RejectedWithRows = False,
     certificates: Certificates = None,
     ledger: Ledger = None,
@@ -153,7 +175,7 @@ def stream(
     k: AskedK = None,
     t: T = None,
     budget: BudgetOption = "printed",
-    seed: Seed = None,
+    seed: StreamSeedOption = None,
     quiet: Quiet = False,
 ) -> None:
     """Anonymize a stream over a sliding window, and go on after any crash from a checkpoint.
@@ -164,10 +186,10 @@ def stream(
     """
     from tclose.cli.stream_options import StreamOptions, carry_out
     from tclose.stream.engine import DEFAULT
-    from tclose.stream.feeds.loop import Settings
+    from tclose.stream.feeds.loop import StreamSettings
 
     settled = override(load_schema(schema), k, t or [])
-    settings = Settings(window, step, find_method(method or DEFAULT, option or []), seed, cast("Budget", budget))
+    settings = StreamSettings(window, step, find_method(method or DEFAULT, option or []), seed, cast("Budget", budget))
     wanted = StreamOptions(
         input=input, output=output, format=format, redis=redis, source=source, to=to, group=group, consumer=consumer,
         json_field=json_field, max_pending=max_pending, checkpoint=checkpoint, rejected=rejected,
@@ -183,22 +205,22 @@ def stream(
 @takes_reading
 def stream_check(
     schema: SchemaOption,
-    window: Window,
+    window: WindowOption,
     input: CheckedInput,
     output: CheckedOutput,
     certificates: CheckedCertificates,
     ledger: CheckedLedger,
     rejected: CheckedRejected = None,
     checkpoint: CheckedCheckpoint = None,
-    format: Format = None,
+    format: FormatOption = None,
     class_field: ClassField = "class",
     k: AskedK = None,
     t: T = None,
     json: Json = False,
 ) -> None:
-    """Replay a stream from its files: every row came out once, truly, and in a class that keeps the promise.
+    """Replay a stream from its files, and check that every row came out once, truly, in a class that keeps the promise.
 
-    Exit 0 if so, 5 if not. The ledger is what --ledger of `tclose stream` wrote.
+    The exit code is 0 if so, and 5 if not. The ledger is the file that `tclose stream --ledger` wrote.
     """
     from tclose.cli.stream_options import format_of
     from tclose.stream.feeds.replay import replay_files

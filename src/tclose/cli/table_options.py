@@ -19,14 +19,14 @@ OPTIONS = {
         Annotated[
             str | None,
             typer.Option(
-                help="Of - or a file whose suffix does not say it: csv, tsv, jsonl, json, parquet, arrow, excel, ...",
+                help="Format of - or of a file with another suffix: csv, tsv, jsonl, json, parquet, arrow, excel, ...",
                 rich_help_panel=PANEL,
             ),
         ],
         None,
     ),
     "sheet": (
-        Annotated[str | None, typer.Option(help="Of a spreadsheet: its name or number.", rich_help_panel=PANEL)],
+        Annotated[str | None, typer.Option(help="Sheet of a spreadsheet, by name or number.", rich_help_panel=PANEL)],
         None,
     ),
     "codes": (
@@ -36,9 +36,9 @@ OPTIONS = {
         ],
         False,
     ),
-    "table": (Annotated[str | None, typer.Option(help="Of a database.", rich_help_panel=PANEL)], None),
+    "table": (Annotated[str | None, typer.Option(help="Table of a database.", rich_help_panel=PANEL)], None),
     "query": (
-        Annotated[str | None, typer.Option(help="Of a database: its rows are the table.", rich_help_panel=PANEL)],
+        Annotated[str | None, typer.Option(help="Query of a database: its rows are the table.", rich_help_panel=PANEL)],
         None,
     ),
 }

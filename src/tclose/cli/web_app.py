@@ -22,23 +22,31 @@ def app(
         typer.Argument(help="A table to begin with; it can also be chosen on the page.", show_default=False),
     ] = None,
     folder: Annotated[
-        Path | None, typer.Option(help="Below which tables can be opened by path; the current folder if not given.")
+        Path | None,
+        typer.Option(help="Tables below this folder can be opened by path; the current folder if not given."),
     ] = None,
     projects: Annotated[
-        Path | None, typer.Option(help="Where projects are kept: what was settled and run, not the tables.")
+        Path | None, typer.Option(help="Where projects are kept: your decisions and runs, not the tables.")
     ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
-    idle: Annotated[float, typer.Option(help="Minutes without use after which it ends.")] = 60.0,
-    most_upload: Annotated[float, typer.Option(min=0.001, help="Gigabytes of a dropped file, at most.")] = 4.0,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="A free one if 0.", rich_help_panel=PANEL)] = 0,
+    idle: Annotated[float, typer.Option(help="End after this many minutes without use.")] = 60.0,
+    most_upload: Annotated[
+        float, typer.Option(min=0.001, help="The largest file that can be dropped onto the page, in gigabytes.")
+    ] = 4.0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port; 0 for any free one.", rich_help_panel=PANEL)
+    ] = 0,
     host: Annotated[
-        str, typer.Option(help="Loopback, unless --i-know and TLS files are given.", rich_help_panel=PANEL)
+        str, typer.Option(help="The address; another one needs --i-know and TLS files.", rich_help_panel=PANEL)
     ] = "127.0.0.1",
     i_know: Annotated[
-        bool, typer.Option("--i-know", help="Others may reach the page at this host.", rich_help_panel=PANEL)
+        bool,
+        typer.Option("--i-know", help="I know that others may reach the page at this address.", rich_help_panel=PANEL),
     ] = False,
-    tls_certificate: Annotated[Path | None, typer.Option(help="PEM.", rich_help_panel=PANEL)] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="PEM.", rich_help_panel=PANEL)] = None,
+    tls_certificate: Annotated[
+        Path | None, typer.Option(help="The TLS certificate, a PEM file.", rich_help_panel=PANEL)
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Its key, a PEM file.", rich_help_panel=PANEL)] = None,
 ) -> None:
     """Open a page in the browser, on this machine alone, that leads from a table to a verified release.
 

@@ -11,7 +11,7 @@ from tclose.pipeline import Listener
 from tclose.release.atomic import PRIVATE, write_whole
 from tclose.release.certificate import Certificate, keep_warning
 from tclose.release.file_lock import TargetLocks
-from tclose.release.release import Release, Written
+from tclose.release.release import Release, WrittenRelease
 from tclose.table.table_location import TableLocation
 
 
@@ -62,7 +62,9 @@ def write_reports(
         write_whole(private, page, PRIVATE, alone=True)
 
 
-def released_as_dict(release: Release, written: Written, output: ReleaseTarget, **pages: Path | None) -> dict[str, Any]:
+def released_as_dict(
+    release: Release, written: WrittenRelease, output: ReleaseTarget, **pages: Path | None
+) -> dict[str, Any]:
     """What `--json` prints: what was reached, the loss measured on the original, and where everything is."""
     schema = release.schema
     told: dict[str, Any] = {}

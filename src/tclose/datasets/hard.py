@@ -46,6 +46,12 @@ class Instance:
         The least number of suppressed cells, None where it is not known.
     threshold
         What the instance was made from has a solution if and only if the optimum is at most this.
+
+    Examples
+    --------
+    >>> square = bisection([(0, 1), (1, 2), (2, 3), (3, 0)], 4, cut=2)
+    >>> square.frame.shape, square.schema.k, square.optimum
+    ((4, 4), 2, 12)
     """
 
     frame: pl.DataFrame
@@ -270,7 +276,7 @@ def matching_padded(
 
 
 def random_graph(n: int, n_edges: int, seed: int = 0) -> list[Edge]:
-    """Draw so many edges between n vertices.
+    """Draw this many random edges between n vertices.
 
     Examples
     --------
@@ -284,7 +290,7 @@ def random_graph(n: int, n_edges: int, seed: int = 0) -> list[Edge]:
 
 
 def planted_bisection(n: int, cut: int, seed: int = 0) -> Instance:
-    """A `bisection` whose least cut is known: two complete halves with so many edges between.
+    """A `bisection` whose least cut is known: two complete halves with this many edges between.
 
     Any two other halves part j vertices from each side, and cut 2 j (n/2 - j) >= n - 2 edges.
 
@@ -310,7 +316,7 @@ def planted_bisection(n: int, cut: int, seed: int = 0) -> Instance:
 
 
 def planted_clique(n: int, c: Fraction, more: int, seed: int = 0) -> Instance:
-    """A `half_clique` that has one, and so many other edges.
+    """A `half_clique` that has a clique, and this many other edges.
 
     Examples
     --------

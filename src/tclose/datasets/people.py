@@ -98,7 +98,7 @@ class Profile(NamedTuple):
     shifts: tuple[float, ...]  # one a laboratory value, in standard deviations
 
 
-class Lab(NamedTuple):
+class LabValue(NamedTuple):
     """How a laboratory value is distributed and printed."""
 
     center: float
@@ -112,11 +112,11 @@ class Lab(NamedTuple):
 
 
 LABS = {
-    "glucose": Lab(106, 0.20, True, 0.5, 0.006, 0, 35, 900),
-    "creatinine": Lab(0.90, 0.28, True, 0.5, 0.015, 2, 0.15, 15),
-    "hemoglobin": Lab(13.4, 1.4, False, -0.5, -0.012, 1, 4, 20),
-    "sodium": Lab(139, 3.0, False, -0.4, -0.005, 0, 112, 165),
-    "crp": Lab(6, 0.85, True, 0.65, 0.004, 1, 0.1, 480),
+    "glucose": LabValue(106, 0.20, True, 0.5, 0.006, 0, 35, 900),
+    "creatinine": LabValue(0.90, 0.28, True, 0.5, 0.015, 2, 0.15, 15),
+    "hemoglobin": LabValue(13.4, 1.4, False, -0.5, -0.012, 1, 4, 20),
+    "sodium": LabValue(139, 3.0, False, -0.4, -0.005, 0, 112, 165),
+    "crp": LabValue(6, 0.85, True, 0.65, 0.004, 1, 0.1, 480),
 }
 
 PROFILES = {

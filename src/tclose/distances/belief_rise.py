@@ -19,7 +19,7 @@ from tclose.distances.line import Line
 from tclose.distances.transport_form import Transport
 from tclose.distances.tree import Tree
 
-Offers = list[tuple[Fraction, Fraction]]
+RiseOffers = list[tuple[Fraction, Fraction]]
 
 
 def largest_rise(form: Line | Tree | Transport, counts: Sequence[int], t: Fraction) -> Fraction:
@@ -58,7 +58,7 @@ def largest_t(form: Line | Tree | Transport, counts: Sequence[int], rise: Fracti
     return min((_price(offers, rise) for offers in able), default=Fraction(1))
 
 
-def _targets(form: Line | Tree | Transport, counts: Sequence[int]) -> Iterator[tuple[Fraction, Offers]]:
+def _targets(form: Line | Tree | Transport, counts: Sequence[int]) -> Iterator[tuple[Fraction, RiseOffers]]:
     """For each value that occurs, its share, and what the others can give at what distance, nearest first."""
     total = sum(counts)
     occurring = [value for value, count in enumerate(counts) if count]
@@ -87,7 +87,7 @@ def _distances(form: Line | Tree | Transport, value: int) -> tuple[NDArray[np.in
     return 2 * np.where(apart, weights[form.paths], 0).sum(axis=1), form.denominator
 
 
-def _affordable(offers: Offers, t: Fraction) -> Fraction:
+def _affordable(offers: RiseOffers, t: Fraction) -> Fraction:
     rise = Fraction(0)
     for distance, mass in offers:
         taken = min(mass, t / distance)
@@ -95,7 +95,7 @@ def _affordable(offers: Offers, t: Fraction) -> Fraction:
     return rise
 
 
-def _price(offers: Offers, rise: Fraction) -> Fraction:
+def _price(offers: RiseOffers, rise: Fraction) -> Fraction:
     work = Fraction(0)
     for distance, mass in offers:
         taken = min(mass, rise)

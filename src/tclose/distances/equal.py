@@ -12,7 +12,7 @@ from tclose.distances.tree import Tree
 
 @dataclass(frozen=True)
 class Equal:
-    """Half the sum of |p - q|: a hierarchy of height 1.
+    """Any two values are 1 apart: the distance is half the sum of |p - q|.
 
     Examples
     --------

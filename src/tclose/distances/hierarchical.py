@@ -12,7 +12,7 @@ from tclose.schema.hierarchy import Hierarchy
 
 @dataclass(frozen=True)
 class Hierarchical:
-    """height(lowest common ancestor) / height(root).
+    """Values are apart by their place in a tree: height(lowest common ancestor) / height(root).
 
     Examples
     --------

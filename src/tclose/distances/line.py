@@ -26,6 +26,14 @@ class Line:
         Ascending, one a value.
     span
         The largest distance; 1 where there is only one value.
+
+    Examples
+    --------
+    >>> line = Line(np.array([0, 1, 3]), 3)
+    >>> line.emd([Fraction(1), Fraction(0), Fraction(0)], [Fraction(0), Fraction(0), Fraction(1)])
+    Fraction(1, 1)
+    >>> line.emd([Fraction(1), Fraction(0), Fraction(0)], [Fraction(0), Fraction(1), Fraction(0)])
+    Fraction(1, 3)
     """
 
     positions: NDArray[np.int64]

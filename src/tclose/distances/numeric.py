@@ -14,7 +14,7 @@ from tclose.schema.decimals import Decimals, as_decimal
 
 @dataclass(frozen=True)
 class Numeric:
-    """|x - y| / (highest - lowest), with decimals taken as written.
+    """Numbers are apart by their difference: |x - y| / (highest - lowest), with decimals taken as written.
 
     Parameters
     ----------

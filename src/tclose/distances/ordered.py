@@ -13,7 +13,7 @@ from tclose.distances.line import Line
 
 @dataclass(frozen=True)
 class Ordered:
-    """|i - j| / (m - 1) between the i-th and the j-th of m values.
+    """Values are apart by steps of rank: |i - j| / (m - 1) for the i-th and the j-th of m values.
 
     Parameters
     ----------

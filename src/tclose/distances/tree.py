@@ -34,6 +34,13 @@ class Tree:
         height(parent) - height of each node; 0 at the root.
     denominator
         2 height(root).
+
+    Examples
+    --------
+    >>> tree = Tree.of(Hierarchy.from_nested({"lung": ["flu", "asthma"], "skin": ["rash", "acne"]}))
+    >>> flu, asthma, rash = ([Fraction(leaf == place) for leaf in range(4)] for place in range(3))
+    >>> tree.emd(flu, asthma), tree.emd(flu, rash)
+    (Fraction(1, 2), Fraction(1, 1))
     """
 
     paths: NDArray[np.int32]

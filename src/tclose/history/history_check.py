@@ -30,7 +30,7 @@ from tclose.verification.exact_numbers import read_number
 from tclose.verification.farthest_class import Farthest
 from tclose.verification.measure_release import exact_and_float, join, work_under
 from tclose.verification.released_classes import Grouping, count_values
-from tclose.verification.sensitive_domains import Placed, place_values
+from tclose.verification.sensitive_domains import PlacedValues, place_values
 
 Integers = NDArray[np.int64]
 WITH_POINT = (".", "")  # decimal and thousands signs of numbers that were not text
@@ -96,7 +96,7 @@ def check_history(state: HistoryState, originals: Mapping[int, OriginalTable] = 
     for entry in state.releases:
         schema = schema_of_text(entry.schema)
         members = np.flatnonzero(state.class_of[:, entry.number - 1] >= 0)
-        whole = _Whole.of(state, members, entry.number, schema)
+        whole = _WholeRelease.of(state, members, entry.number, schema)
         problems += whole.wrong_reference(state, entry.reference)
         problems += whole.broken(np.ones(len(members), bool), state.class_of[members, entry.number - 1], "class")[0]
         born = state.version_origin[whole.versions] == entry.number
@@ -135,7 +135,7 @@ def _broken_by_dividing(state: HistoryState) -> Iterator[str]:
             continue
         for origin in range(1, number):
             members = np.flatnonzero(state.class_of[:, origin - 1] >= 0)
-            whole = _Whole.of(state, members, origin, schemas[number - 1])
+            whole = _WholeRelease.of(state, members, origin, schemas[number - 1])
             born = state.version_origin[whole.versions] == origin
             told = whole.broken(born & (known & smaller)[members], atoms[members], "divided atom")[0]
             yield from (f"Divided by release {number}. {each}" for each in told)
@@ -196,7 +196,7 @@ def _wrong_structure(state: HistoryState) -> Iterator[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Whole:
+class _WholeRelease:
     """The rows of a release, and what is measured of groups of them.
 
     Attributes
@@ -212,10 +212,10 @@ class _Whole:
     number: int
     schema: Schema
     versions: Integers
-    placed: dict[str, Placed]
+    placed: dict[str, PlacedValues]
 
     @classmethod
-    def of(cls, state: HistoryState, members: Integers, number: int, schema: Schema) -> _Whole:
+    def of(cls, state: HistoryState, members: Integers, number: int, schema: Schema) -> _WholeRelease:
         versions = state.version_of[members, number - 1]
         columns = {each.column: state.sensitive[each.column].gather(versions) for each in schema.sensitive}
         placed = {each.column: place_values(columns[each.column], each, schema) for each in schema.sensitive}

@@ -100,7 +100,7 @@ def intersect(classes: Integers, versions: Integers, values: dict[str, Integers]
     certain, share, rise = np.zeros(len(atoms), bool), 0.0, 0.0
     not_attacked = []
     for name, codes in values.items():
-        task = _Task.of(classes, versions, codes, atoms)
+        task = _CountTask.of(classes, versions, codes, atoms)
         if len(task.sizes) * task.n_values > MOST_NUMBERS:
             not_attacked.append(name)
             continue
@@ -117,7 +117,7 @@ def intersect(classes: Integers, versions: Integers, values: dict[str, Integers]
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
+class _CountTask:
     """The numbers to be found: one for each value of each version of an atom.
 
     Attributes
@@ -137,7 +137,7 @@ class _Task:
     n_values: int
 
     @classmethod
-    def of(cls, classes: Integers, versions: Integers, codes: Integers, atoms: Integers) -> _Task:
+    def of(cls, classes: Integers, versions: Integers, codes: Integers, atoms: Integers) -> _CountTask:
         n_values, n_releases = int(codes.max()) + 1, classes.shape[1]
         firsts = np.unique(atoms, return_index=True)[1]  # persons of an atom have changed in the same releases
         number = np.full((len(firsts), n_releases), -1, np.int64)  # of a version of an atom, by release

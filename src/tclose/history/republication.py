@@ -127,7 +127,7 @@ def republish(
         "progress": progress, "control": control, "earlier": records,
     }  # fmt: skip
     release, after, whole = _followed(state, folder.key, source, settled, inner, deletions, least_batch, how)
-    return replace(release, _history=_Continuation(folder, after, whole))
+    return replace(release, _history=_HistoryContinuation(folder, after, whole))
 
 
 def follow(
@@ -264,7 +264,7 @@ def _told(release: Release, chosen: NextRows, source: Source, entry: ReleaseEntr
 
 
 @dataclass
-class _Continuation:
+class _HistoryContinuation:
     """Records a release in its history when it is written."""
 
     folder: HistoryFolder

@@ -27,7 +27,7 @@ class ChartLine:
 
 
 @dataclass(frozen=True)
-class Axis:
+class ChartAxis:
     """What an axis shows, and its ticks, of which the first and the last are its ends."""
 
     title: str
@@ -45,8 +45,8 @@ class Axis:
 class _Frame:
     """Where a chart lies in its drawing."""
 
-    across: Axis
-    up: Axis
+    across: ChartAxis
+    up: ChartAxis
     left: float
     right: float
     top: float
@@ -80,8 +80,8 @@ class Guides:
 
 def chart(
     drawing: Drawing,
-    across: Axis,
-    up: Axis,
+    across: ChartAxis,
+    up: ChartAxis,
     lines: Sequence[ChartLine],
     margin: float | None = None,
     guides: Guides | None = None,
@@ -126,7 +126,9 @@ def _guide(drawing: Drawing, frame: _Frame, guides: Guides) -> None:
         drawing.text(x - 6 if near else x + 6, y, words, "ink b", "end" if near else "start")
 
 
-def cloud(drawing: Drawing, across: Axis, up: Axis, groups: Sequence[ChartLine], edge: Sequence[Point] = ()) -> None:
+def cloud(
+    drawing: Drawing, across: ChartAxis, up: ChartAxis, groups: Sequence[ChartLine], edge: Sequence[Point] = ()
+) -> None:
     """Points of several groups, each of its own colour and shape, listed at the right; and a line that bounds them."""
     frame = _framed(drawing, across, up, [group.name for group in groups], None, 26.0)
     if edge:
@@ -145,8 +147,8 @@ def cloud(drawing: Drawing, across: Axis, up: Axis, groups: Sequence[ChartLine],
 
 def _framed(
     drawing: Drawing,
-    across: Axis,
-    up: Axis,
+    across: ChartAxis,
+    up: ChartAxis,
     names: Sequence[str],
     margin: float | None,
     more: float = 0.0,
@@ -275,7 +277,7 @@ class Bar:
     kind: str = "line0"
 
 
-def bars(drawing: Drawing, across: Axis, entries: Sequence[Bar]) -> None:
+def bars(drawing: Drawing, across: ChartAxis, entries: Sequence[Bar]) -> None:
     """Horizontal bars, one below the other, from the first tick on."""
     left = _left([entry.name for entry in entries])
     right = drawing.width - 20.0 - max(len(entry.words) for entry in entries) * LETTER
@@ -295,7 +297,7 @@ def bars_height(n: int) -> float:
 
 
 @dataclass(frozen=True)
-class Beside:
+class BarsBeside:
     """Lengths of one name in several groups, and behind them the length in the whole."""
 
     name: str
@@ -303,7 +305,7 @@ class Beside:
     values: Sequence[float]
 
 
-def bars_beside(drawing: Drawing, across: Axis, groups: Sequence[str], entries: Sequence[Beside]) -> None:
+def bars_beside(drawing: Drawing, across: ChartAxis, groups: Sequence[str], entries: Sequence[BarsBeside]) -> None:
     """For each name a wide pale bar for the whole and a thin one for each group; what they are stands above."""
     left, right, top = _left([entry.name for entry in entries]), drawing.width - 40.0, 60.0
     row = beside_row(len(groups))
@@ -338,7 +340,7 @@ def beside_height(n_groups: int, n: int) -> float:
 
 
 @dataclass(frozen=True)
-class Box:
+class BoxOfValues:
     """A named distribution: least, lower quartile, median, upper quartile, largest."""
 
     name: str
@@ -346,7 +348,7 @@ class Box:
     kind: str = "line0"
 
 
-def boxes(drawing: Drawing, across: Axis, entries: Sequence[Box]) -> None:
+def boxes(drawing: Drawing, across: ChartAxis, entries: Sequence[BoxOfValues]) -> None:
     """Distributions, one below the other: a line from end to end, a box from quartile to quartile."""
     left, right, top, row = _left([entry.name for entry in entries]), drawing.width - 40.0, 30.0, 24.0
     _grid(drawing, across, left, right, top, top + row * len(entries))
@@ -404,7 +406,7 @@ def _left(names: Sequence[str]) -> float:
 
 
 def _grid(
-    drawing: Drawing, across: Axis, left: float, right: float, top: float, bottom: float, title_at: float = 18.0
+    drawing: Drawing, across: ChartAxis, left: float, right: float, top: float, bottom: float, title_at: float = 18.0
 ) -> None:
     """Lines down from every tick, the ticks below them, and what they tell above."""
     for tick in across.ticks:

@@ -19,7 +19,7 @@ NEAR = Fraction(9, 10)  # of t, from where on a class counts as next to it
 MOST_TOLD = 3  # attributes, columns or changes in a sentence
 
 
-class Held(Protocol):
+class HeldShares(Protocol):
     """What keeps classes from being cut in two, as shares of rows: see `algorithms.held_classes`."""
 
     @property
@@ -142,6 +142,14 @@ class Binding:
         By attribute, what is asked of it: `t of 'ill'`.
     measured
         What changes would gain; None unless it was measured (`tclose.what_binds`).
+
+    Examples
+    --------
+    >>> import tclose
+    >>> frame, schema = tclose.datasets.census(500, seed=1)
+    >>> release = tclose.anonymize(frame, schema, method="mondrian", seed=1)
+    >>> release.binding.k_asked, release.binding.k >= schema.k, release.binding.measured
+    (6, True, None)
     """
 
     k_asked: int
@@ -149,7 +157,7 @@ class Binding:
     loss: float
     losses: Mapping[str, float]
     near: Mapping[str, NearT]
-    held: Held
+    held: HeldShares
     demands: Mapping[str, str]
     measured: MeasuredGains | None = None
 
@@ -244,7 +252,7 @@ def find_binding(
     schema: Schema,
     sizes: NDArray[np.int64],
     distances: Mapping[str, Distances],
-    held: Held,
+    held: HeldShares,
     losses: Mapping[str, float],
 ) -> Binding:
     """What binds the classes of a release.

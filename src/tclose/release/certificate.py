@@ -33,7 +33,21 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class Certificate:
-    """What may be published about a release: it follows from the file, the schema and the method alone."""
+    """What may be published about a release: it follows from the file, the schema and the method alone.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 22, 23, 61, 62, 63], "illness": ["flu", "cold"] * 3})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 3, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> release = tclose.anonymize(table, asked, method="mondrian", seed=1)
+    >>> release.certificate["required"]["k"], release.certificate["reached"]["k"]
+    (3, 3)
+    >>> release.certificate["reached"]["t"]["illness"]["exact"]
+    '1/6'
+    """
 
     fields: dict[str, Any]
 

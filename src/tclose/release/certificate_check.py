@@ -109,7 +109,7 @@ def check_certificate(
         return CertificateCheck(False, [f"{name} is not a certificate{reason}."])
     if measured is None:
         return CertificateCheck(False)
-    compared = _Compared(fields, schema, measured, path)
+    compared = _CertificateComparison(fields, schema, measured, path)
     compared.run(loss_of)
     problems = [f"{name} {problem}" for problem in compared.problems()]
     return CertificateCheck(not problems, problems, dict(sorted(compared.unchecked.items())))
@@ -173,7 +173,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 @dataclass
-class _Compared:
+class _CertificateComparison:
     """A certificate beside what the table and the schema give."""
 
     fields: dict[str, Any]

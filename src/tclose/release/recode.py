@@ -20,10 +20,11 @@ from tclose.table.coded import FEW, CodedColumn, as_enum
 from tclose.table.encode import EncodedTable, Spans
 from tclose.table.partition import Partition
 from tclose.table.reading import float_texts, one_spelling, type_name
+from tclose.table.sensitive import spelled_once
 from tclose.table.source import Source
 
 Places = NDArray[np.int32]
-Span = tuple[Places, Places]
+PlaceSpan = tuple[Places, Places]
 
 
 def recode(
@@ -84,7 +85,8 @@ def recode(
 
 def released_values(values: pl.Series, sensitive: Sensitive, schema: Schema) -> pl.Series:
     """What is released for each of the values of a sensitive attribute, which are all that it has."""
-    return _own(_as_left(one_spelling(_as_text(values, sensitive)), schema))
+    told = spelled_once(_as_text(values, sensitive), sensitive, schema)
+    return _own(_as_left(one_spelling(told), schema))
 
 
 def kept_values(column: pl.Series, schema: Schema) -> pl.Series:
@@ -92,7 +94,7 @@ def kept_values(column: pl.Series, schema: Schema) -> pl.Series:
     return _own(_as_left(one_spelling(column), schema))
 
 
-def _is_shown(quasi: Quasi, axes: list[Axis], spans: list[Span], of_classes: list[pl.Series]) -> bool:
+def _is_shown(quasi: Quasi, axes: list[Axis], spans: list[PlaceSpan], of_classes: list[pl.Series]) -> bool:
     """Whether the released texts show every value as it was; itself a function of these texts and the schema.
 
     A mean does not tell whether all values of its class are alike. In one column an interval is no number and no
@@ -146,7 +148,7 @@ def _own(column: pl.Series) -> pl.Series:
 def _publish(
     quasi: Quasi,
     axes: list[Axis],
-    spans: list[Span],
+    spans: list[PlaceSpan],
     partition: Partition,
     places: Places,
     texts: bool,
@@ -169,13 +171,13 @@ def _publish(
     return [_by_class(axis, span, texts).alias(quasi.column)]
 
 
-def _by_class(axis: Axis, span: Span, texts: bool) -> pl.Series:
+def _by_class(axis: Axis, span: PlaceSpan, texts: bool) -> pl.Series:
     low, high, back = _distinct(span)
     labels = pl.Series(axis.labels(low, high), dtype=pl.String)
     return (labels if texts else as_enum(labels)).gather(back)
 
 
-def _distinct(span: Span) -> tuple[Places, Places, NDArray[Any]]:
+def _distinct(span: PlaceSpan) -> tuple[Places, Places, NDArray[Any]]:
     """The distinct spans, so that each label is made once, and which of them each class has."""
     low, high = span
     width = int(high.max()) + 1
@@ -188,7 +190,7 @@ def _distinct(span: Span) -> tuple[Places, Places, NDArray[Any]]:
     return (distinct // width).astype(np.int32), (distinct % width).astype(np.int32), back
 
 
-def _means(axis: SpanAxis, span: Span, partition: Partition, places: Places) -> list[str | None]:
+def _means(axis: SpanAxis, span: PlaceSpan, partition: Partition, places: Places) -> list[str | None]:
     """The mean of each class, to two decimals more than its own values have: other classes have no say in it."""
     last = len(axis.numbers)
     sizes = np.bincount(partition.labels, minlength=partition.n_classes)

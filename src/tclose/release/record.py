@@ -13,7 +13,7 @@ from tclose.release.atomic import PRIVATE, write_whole
 
 @dataclass(frozen=True)
 class Record:
-    """For whoever releases: never to be published.
+    """What whoever releases should keep about a release, and never publish.
 
     Attributes
     ----------
@@ -50,6 +50,17 @@ class Record:
     facts
         What the method says of its run: a proven bound and by what it is proven, the levels it chose, that it was
         stopped early.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 22, 23, 61, 62, 63], "illness": ["flu", "cold"] * 3})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 3, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> release = tclose.anonymize(table, asked, method="mondrian", seed=1)
+    >>> release.record.seed, release.record.input_rows, release.record.dropped_rows, round(release.record.loss, 3)
+    (1, 6, 0, 0.048)
     """
 
     seed: int

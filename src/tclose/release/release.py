@@ -48,7 +48,7 @@ from tclose.verification.measure_release import Measured
 LOG = logging.getLogger(__name__)
 
 
-class Written(NamedTuple):
+class WrittenRelease(NamedTuple):
     """What came of writing a release.
 
     Attributes
@@ -83,7 +83,7 @@ class Continuation(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """A verified release.
+    """A verified release: the generalized table with its certificate.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ class Release:
         record: Path | str | None = None,
         escape_formulas: bool = False,
         locks: TargetLocks | None = None,
-    ) -> Written:
+    ) -> WrittenRelease:
         """Write the release and, beside it, its certificate; read both back and verify.
 
         There is a complete, verified file of this name afterwards, or what was there before. No other process can
@@ -284,7 +284,7 @@ class Release:
             with nullcontext() if self._history is None else self._history.recorded(told, files):
                 put_together(files)
         LOG.info("wrote %d rows as %s, read back and verified", len(frame), suffix)
-        return Written(Certificate(fields), full)
+        return WrittenRelease(Certificate(fields), full)
 
     def write_table(
         self,
@@ -296,7 +296,7 @@ class Release:
         keep_order: bool = False,
         record: Path | str | None = None,
         locks: TargetLocks | None = None,
-    ) -> Written:
+    ) -> WrittenRelease:
         """Write the release into a table of a database, and its certificate into another.
 
         All happens within one transaction: the rows are read back and verified before it is committed.
@@ -344,7 +344,7 @@ class Release:
             if made:
                 put_together(list(zip(made, targets, strict=True)))
         LOG.info("wrote %d rows into a table, read back and verified", len(frame))
-        return Written(Certificate(fields), full)
+        return WrittenRelease(Certificate(fields), full)
 
     def _write_verified(self, frame: pl.DataFrame, file: Path, suffix: str, escaped: bool) -> dict[str, float]:
         """Write the file, read it back and verify it; the seconds that each took."""

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.scale.coded_pieces import ROW
-from tclose.scale.row_keys import Keys, mixed
+from tclose.scale.row_keys import RowKeys, mixed
 
 TIMES = "times"  # the name of the column that says how many rows are alike
 COPY_SALT = 4
@@ -76,7 +76,7 @@ def chunks(n_rows: int, size: int) -> Iterator[tuple[int, int]]:
         yield number * n_rows // n_chunks, (number + 1) * n_rows // n_chunks
 
 
-def _copy_keys(keys: Keys, numbers: NDArray[np.int64]) -> Keys:
+def _copy_keys(keys: RowKeys, numbers: NDArray[np.int64]) -> RowKeys:
     """The first of several alike keeps its hash; the others get one from it and their number."""
     others = mixed(keys ^ mixed(numbers.astype(np.uint64), COPY_SALT), COPY_SALT)
     return np.where(numbers == 0, keys, others)

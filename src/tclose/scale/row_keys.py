@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-Keys = NDArray[np.uint64]
+RowKeys = NDArray[np.uint64]
 GOLDEN = 0x9E3779B97F4A7C15
 
 
@@ -25,7 +25,7 @@ def run_key(seed: int, purpose: int) -> int:
     return int(np.random.SeedSequence([seed, purpose]).generate_state(1, np.uint64)[0])
 
 
-def hash_rows(frame: pl.DataFrame, key: int) -> Keys:
+def hash_rows(frame: pl.DataFrame, key: int) -> RowKeys:
     """A hash of each row of a frame, of all columns that hold single values; the order of columns has no say in it.
 
     Examples
@@ -46,7 +46,7 @@ def _plain(column: pl.Series) -> pl.Series:
     return column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum, pl.Null) else column
 
 
-def mixed(keys: Keys, salt: int) -> Keys:
+def mixed(keys: RowKeys, salt: int) -> RowKeys:
     """Other numbers for the same rows, which tell nothing of these: the finalizer of splitmix64.
 
     Examples
@@ -60,7 +60,7 @@ def mixed(keys: Keys, salt: int) -> Keys:
     return np.asarray(z ^ (z >> np.uint64(31)), np.uint64)
 
 
-def as_shares(keys: Keys) -> NDArray[np.float64]:
+def as_shares(keys: RowKeys) -> NDArray[np.float64]:
     """Numbers from 0 up to 1, from 64 bits each.
 
     Examples
@@ -71,7 +71,7 @@ def as_shares(keys: Keys) -> NDArray[np.float64]:
     return (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def sip_hash(first: Keys, second: Keys, key: tuple[int, int]) -> Keys:
+def sip_hash(first: RowKeys, second: RowKeys, key: tuple[int, int]) -> RowKeys:
     """SipHash-2-4 of two words under a key of 128 bits: whoever sees the results cannot find the key.
 
     Examples
@@ -97,7 +97,7 @@ def sip_hash(first: Keys, second: Keys, key: tuple[int, int]) -> Keys:
     return np.asarray(v[0] ^ v[1] ^ v[2] ^ v[3], np.uint64)
 
 
-def _sip_rounds(v: list[Keys], n: int) -> None:
+def _sip_rounds(v: list[RowKeys], n: int) -> None:
     for _ in range(n):
         v[0] = v[0] + v[1]
         v[1] = _turned(v[1], 13) ^ v[0]
@@ -111,5 +111,5 @@ def _sip_rounds(v: list[Keys], n: int) -> None:
         v[2] = _turned(v[2], 32)
 
 
-def _turned(words: Keys, bits: int) -> Keys:
+def _turned(words: RowKeys, bits: int) -> RowKeys:
     return np.asarray((words << np.uint64(bits)) | (words >> np.uint64(64 - bits)), np.uint64)

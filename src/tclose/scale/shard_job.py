@@ -18,7 +18,7 @@ from tclose.algorithms.control import Control
 from tclose.errors import VerificationError
 from tclose.release.recode import recode
 from tclose.scale.coded_pieces import ROW
-from tclose.scale.row_keys import Keys, mixed, sip_hash
+from tclose.scale.row_keys import RowKeys, mixed, sip_hash
 from tclose.scale.whole_table import WholeTable
 from tclose.table.coded import as_text
 from tclose.table.encode import EncodedTable
@@ -49,7 +49,7 @@ class OrderKey:
         """A new one."""
         return cls(secrets.randbits(64), (secrets.randbits(64), secrets.randbits(64)))
 
-    def of(self, frame: pl.DataFrame, places: NDArray[np.int64]) -> Keys:
+    def of(self, frame: pl.DataFrame, places: NDArray[np.int64]) -> RowKeys:
         """Where each released row goes, given its place in its class."""
         return sip_hash(frame.hash_rows(self.content).to_numpy(), places.astype(np.uint64), self.words)
 
@@ -73,7 +73,7 @@ class ReleasedShard:
     frame: pl.DataFrame
     n_classes: int
     loss: float
-    order: Keys
+    order: RowKeys
 
 
 def release_shard(
@@ -110,7 +110,7 @@ def release_shard(
     return ReleasedShard(frame, partition.n_classes, loss, key.of(frame, places))
 
 
-def _partition(whole: WholeTable, table: EncodedTable, hashes: Keys, algorithm: Algorithm, seed: int) -> Partition:
+def _partition(whole: WholeTable, table: EncodedTable, hashes: RowKeys, algorithm: Algorithm, seed: int) -> Partition:
     content = int(mixed(hashes, 0).sum(dtype=np.uint64))
     rng = np.random.default_rng([seed, content])
     return run_method(algorithm, table, whole.requirement, rng=rng, control=Control())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.scale.row_keys import Keys, as_shares, mixed
+from tclose.scale.row_keys import RowKeys, as_shares, mixed
 from tclose.table.encode import EncodedTable
 
 Integers = NDArray[np.int64]
@@ -138,7 +138,7 @@ class ShardTree:
         """Cells are the parts of leaves; their numbers are below this."""
         return self.n_nodes * PARTS
 
-    def cells(self, table: EncodedTable, rows: Keys) -> Integers:
+    def cells(self, table: EncodedTable, rows: RowKeys) -> Integers:
         """The cell of each row: its leaf, and one of the parts that leaves are counted in.
 
         Parameters

@@ -56,7 +56,7 @@ def as_frame(table: pa.Table) -> pl.DataFrame:
     return pl.DataFrame(pl.from_arrow(table))
 
 
-class Finder(Protocol):
+class PartitionFinder(Protocol):
     """Work on a partition that finds something small."""
 
     def __call__(self, batches: Batches) -> Any:
@@ -77,7 +77,7 @@ def with_names(work: Callable[[Batches], Any], names: list[str]) -> Callable[[Ba
     return task
 
 
-def findings(work: Finder) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def findings(work: PartitionFinder) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """Let work on a partition send what it finds, or its error."""
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -86,7 +86,7 @@ def findings(work: Finder) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     return task
 
 
-def merged(work: Finder) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def merged(work: PartitionFinder) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """Put what was found on many partitions together before it goes to the driver; the first error is passed on."""
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tclose.algorithms.requirement import Requirement, is_diverse
 from tclose.distances import Line, Tree
-from tclose.scale.row_keys import Keys, as_shares, mixed
+from tclose.scale.row_keys import RowKeys, as_shares, mixed
 from tclose.scale.shard_tree import CUT_SALT, BlendedCut, ShardTree, Strata, TreeNode
 from tclose.table.encode import EncodedTable
 
@@ -67,7 +67,7 @@ class TreeLearner:
     n_nodes: int = 0
     _profiles: list[LimitCheck] = field(default_factory=list)
 
-    def learn(self, sample: EncodedTable, rows: Keys) -> ShardTree:
+    def learn(self, sample: EncodedTable, rows: RowKeys) -> ShardTree:
         """The tree for a table of which this is a sample, with the hashes of its rows."""
         self._profiles = [LimitCheck.of(self.requirement, place) for place in range(len(self.requirement.attributes))]
         strata = [_strata(sample, place) for place in range(len(sample.domains))]
@@ -80,7 +80,7 @@ class TreeLearner:
         share = np.log(max(n_rows / least, 1.0)) / np.log(max(self.n_rows / least, 2.0))
         return min(OF_LIMIT, 1.0 - self.slack * float(share))
 
-    def _node(self, sample: EncodedTable, rows: Keys, weight: float, strata: list[Strata]) -> TreeNode:
+    def _node(self, sample: EncodedTable, rows: RowKeys, weight: float, strata: list[Strata]) -> TreeNode:
         number = self.n_nodes
         self.n_nodes += 1
         if len(sample) * weight <= self.most or len(sample) < 2:
@@ -92,7 +92,7 @@ class TreeLearner:
         return TreeNode(number, cut, *sides)
 
     def _choose(
-        self, sample: EncodedTable, rows: Keys, weight: float, number: int, strata: list[Strata]
+        self, sample: EncodedTable, rows: RowKeys, weight: float, number: int, strata: list[Strata]
     ) -> BlendedCut | None:
         """The cut that saves most of those that keep both sides within the limits; None if halving at random is better.
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tclose.errors import SchemaError
 from tclose.schema.guarding import guarded, read_small
 
-Costs = tuple[tuple[Fraction, ...], ...]
+CostRows = tuple[tuple[Fraction, ...], ...]
 LARGEST = 2**50  # of the common denominator: sums of entries then fit 64 bits
 LONGEST_EXPONENT = 1000
 NOT_NUMBERS = (
@@ -58,7 +58,7 @@ entry must be 1, so divide all by it.
     """
 
     values: tuple[str, ...]
-    costs: Costs
+    costs: CostRows
     source: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -137,7 +137,7 @@ entry must be 1, so divide all by it.
         return False
 
 
-def _shape_problem(costs: Costs) -> str | None:
+def _shape_problem(costs: CostRows) -> str | None:
     """What is wrong before any detour is looked at."""
     size = len(costs)
     if not size or any(len(row) != size for row in costs):
@@ -151,7 +151,7 @@ def _shape_problem(costs: Costs) -> str | None:
     return None
 
 
-def _exact_rows(given: Any) -> Costs:
+def _exact_rows(given: Any) -> CostRows:
     """Rows of fractions."""
     try:
         rows = list(given if isinstance(given, list | tuple) else np.asarray(given))

@@ -22,7 +22,7 @@ Nested = Mapping[str, Any] | Sequence[str]
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """A tree in pre-order: node 0 is the root, a parent stands before its children.
+    """A tree of ever broader values, in pre-order: node 0 is the root, and parents come before their children.
 
     A node is (depth, label): the same label may stand at several depths. The height of a
     node is the longest way down from it, so that leaves of any depth have height 0.

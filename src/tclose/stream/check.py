@@ -29,7 +29,7 @@ WAITING, RELEASED, WITHHELD, REJECTED = range(4)
 
 
 class Checker:
-    """Replays a stream: give it input and outcomes in the order they came, and then the end.
+    """Checks a stream by replaying it: give it input and outcomes in the order they came, and then the end.
 
     That every class is within t and the caps of its window and has k rows is counted again from the values; that
     a row is released, rejected or withheld once, unchanged or truly generalized, is looked up in the

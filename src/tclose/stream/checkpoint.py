@@ -21,7 +21,7 @@ from tclose.schema.guarding import guarded
 from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
 from tclose.stream.envelope import pack, unpack
-from tclose.stream.intake import Columns, Types
+from tclose.stream.intake import CodedColumns, ReadTypes
 from tclose.stream.items import Window
 from tclose.table.class_distances import Distances
 from tclose.table.coded import CodedColumn, as_enum
@@ -32,7 +32,7 @@ COUNTS = ("released", "rejected", "withheld", "classes", "case_1", "case_2", "ca
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class KeptClasses:
     """Classes kept back.
 
     Attributes
@@ -48,7 +48,7 @@ class Kept:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class EngineState:
     """What an engine knows.
 
     Attributes
@@ -74,15 +74,15 @@ class State:
     position: int = 0
     steps: int = 0
     finished: bool = False
-    types: Types = field(default_factory=dict)
+    types: ReadTypes = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
     numbers: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
-    columns: Columns = field(default_factory=dict)
+    columns: CodedColumns = field(default_factory=dict)
     out: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
     labels: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
-    kept: Kept | None = None
+    kept: KeptClasses | None = None
 
-    def without_first(self, n_rows: int) -> State:
+    def without_first(self, n_rows: int) -> EngineState:
         """The state when the first rows are forgotten, and all values that only they had."""
         rows = slice(n_rows, None)
         return replace(
@@ -98,7 +98,7 @@ class State:
         return self.counts | {name: self.counts[name] + number for name, number in more.items()}
 
 
-def pack_state(state: State, settings: dict[str, Any], schema: Schema) -> bytes:
+def pack_state(state: EngineState, settings: dict[str, Any], schema: Schema) -> bytes:
     """State and settings as bytes; the rows at hand are a part of their own, as Arrow."""
     told = {
         **{name: getattr(state, name) for name in ("position", "steps", "finished", "counts")},
@@ -114,7 +114,7 @@ def pack_state(state: State, settings: dict[str, Any], schema: Schema) -> bytes:
     return pack(told, {"rows": file.getvalue()})
 
 
-def unpack_state(data: bytes, schema: Schema) -> tuple[State, dict[str, Any]]:
+def unpack_state(data: bytes, schema: Schema) -> tuple[EngineState, dict[str, Any]]:
     """The inverse of `pack_state`.
 
     Raises
@@ -128,11 +128,11 @@ def unpack_state(data: bytes, schema: Schema) -> tuple[State, dict[str, Any]]:
     return guarded("The checkpoint is damaged", lambda: _restored(told, parts), silent=True)
 
 
-def _restored(told: dict[str, Any], parts: dict[str, bytes]) -> tuple[State, dict[str, Any]]:
+def _restored(told: dict[str, Any], parts: dict[str, bytes]) -> tuple[EngineState, dict[str, Any]]:
     frame = pl.read_ipc(io.BytesIO(parts["rows"]), use_pyarrow=False)
     columns = {name: CodedColumn.of(frame[name]) for name in frame.columns if name not in OUR}
     numbers, out, labels = (frame[name].to_numpy().copy() for name in OUR)
-    state = State(
+    state = EngineState(
         told["position"], told["steps"], told["finished"], {}, told["counts"], numbers, columns, out, labels,
         None if told["kept"] is None else _kept_from_dict(told["kept"]),
     )  # fmt: skip
@@ -153,7 +153,7 @@ def _told(part: Any) -> Any:
     return (part.values, part.costs) if isinstance(part, CostMatrix) else repr(part)
 
 
-def _kept_as_dict(kept: Kept) -> dict[str, Any]:
+def _kept_as_dict(kept: KeptClasses) -> dict[str, Any]:
     return {
         "window": kept.window.as_dict(),
         "distances": {
@@ -170,10 +170,10 @@ def _kept_as_dict(kept: Kept) -> dict[str, Any]:
     }
 
 
-def _kept_from_dict(told: dict[str, Any]) -> Kept:
+def _kept_from_dict(told: dict[str, Any]) -> KeptClasses:
     distances = {}
     for name, each in told["distances"].items():
         a, b = (np.array(each[side], object) for side in "ab")
         sizes = np.array(each["sizes"], np.int64)
         distances[name] = Distances(a, b, sizes, each["n"], each["denominator"], np.array(each["floats"]))
-    return Kept(Window(**told["window"]), distances)
+    return KeptClasses(Window(**told["window"]), distances)

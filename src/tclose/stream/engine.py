@@ -17,15 +17,17 @@ from tclose.algorithms.capable import check_capable
 from tclose.errors import SchemaError, TableError
 from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema
-from tclose.stream.checkpoint import Kept, State, pack_state, unpack_state
+from tclose.stream.checkpoint import EngineState, KeptClasses, pack_state, unpack_state
 from tclose.stream.ending import end
-from tclose.stream.intake import Opened, opened, read
+from tclose.stream.intake import OpenedRows, opened, read
 from tclose.stream.items import Outcome, Rejected, Released, Withheld
 from tclose.stream.limits import check_method, check_schema, check_sizes
 from tclose.stream.reached import reached, some
 from tclose.stream.stream_certificate import certify_stream
-from tclose.stream.view import About, View
+from tclose.stream.verified_classes import check_formed, check_shown
+from tclose.stream.view import About, StreamView
 from tclose.stream.windows import NOWHERE, Budget, WindowSplitter, advance
+from tclose.table.class_distances import Distances
 
 Integers = NDArray[np.int64]
 DEFAULT = "sabre-ak"
@@ -34,7 +36,7 @@ AT_THE_END = "The stream ended, and these rows cannot be made close to its last 
 
 
 class Engine:
-    """(omega, t)-closeness over a stream: SABRE_W.
+    """Anonymize a stream: (omega, t)-closeness over a sliding window (SABRE_W).
 
     A window of the last `window` rows moves on by `step` rows at a time. Its first `step` rows
     expire then, and are released in classes that are close to it: classes formed of all of its rows
@@ -106,7 +108,7 @@ class Engine:
         with_t = [sensitive.column for sensitive in schema.sensitive if sensitive.t is not None]
         self._promised = {*with_t, *(joint.name for joint in schema.joint)}
         self._seed = secrets.randbits(63) if seed is None else seed
-        self._state = State()
+        self._state = EngineState()
 
     @property
     def position(self) -> int:
@@ -172,7 +174,7 @@ class Engine:
                 outcome = self._advance(outcome, beyond, last=True)
                 self._state = self._state.without_first(beyond)
             outcome = self._end(outcome)
-            self._state = replace(State(), position=self.position, counts=self._state.counts, finished=True)
+            self._state = replace(EngineState(), position=self.position, counts=self._state.counts, finished=True)
         if outcome.released or outcome.withheld:
             yield outcome
 
@@ -213,7 +215,7 @@ class Engine:
             self._state = before
             raise
 
-    def _take_in(self, batch: Opened) -> Outcome:
+    def _take_in(self, batch: OpenedRows) -> Outcome:
         """Put the rows that fit at the end of those at hand."""
         state = self._state
         verdict = read(batch, self._schema, state.columns)
@@ -235,7 +237,7 @@ class Engine:
     def _advance(self, before: Outcome, step: int, last: bool = False) -> Outcome:
         """Release what must be out before the window, the first rows at hand, advances by so many rows."""
         state, size, rng = self._state, self._window, self._rng()
-        view = View(self._schema, state, size)
+        view = StreamView(self._schema, state, size)
         done = advance(state.out[:size], state.labels[:size], step, lambda rows: self._form(view, rows, rng), last)
         counts = state.counted(**{f"case_{done.case}": 1})
         labels = np.append(done.kept, np.full(len(state.numbers) - size, NOWHERE))
@@ -254,7 +256,7 @@ class Engine:
         state, rng = self._state, self._rng()
         if state.out.all():
             return before
-        view = View(self._schema, state, len(state.numbers))
+        view = StreamView(self._schema, state, len(state.numbers))
         done = end(state.out, state.labels, self._forming(view), rng)
         indirect = self._indirect(view, done.kept, rng)
         direct = self._direct(view, done.formed, np.full(view.size, NOWHERE), rng, len(indirect[0]) if indirect else 0)
@@ -265,15 +267,15 @@ class Engine:
         """Random choices of a step depend on the seed and its number alone, wherever the engine was restored."""
         return np.random.default_rng([self._seed, self._state.steps])
 
-    def _forming(self, view: View) -> WindowSplitter:
+    def _forming(self, view: StreamView) -> WindowSplitter:
         return WindowSplitter(self._schema, view.table, self._algorithm, self._budget)
 
-    def _form(self, view: View, rows: Integers, rng: np.random.Generator) -> Integers | None:
+    def _form(self, view: StreamView, rows: Integers, rng: np.random.Generator) -> Integers | None:
         return self._forming(view).form(rows, rng)
 
     def _direct(
-        self, view: View, now: Integers, later: Integers, rng: np.random.Generator, before: int = 0
-    ) -> tuple[tuple[Released, ...], Kept | None]:
+        self, view: StreamView, now: Integers, later: Integers, rng: np.random.Generator, before: int = 0
+    ) -> tuple[tuple[Released, ...], KeptClasses | None]:
         """Classes close to the window at hand, and what must be known of those kept back."""
         n_now, n_later = int(now.max(initial=NOWHERE)) + 1, int(later.max(initial=NOWHERE)) + 1
         if not n_now:
@@ -281,13 +283,14 @@ class Engine:
         both = np.where(later >= 0, later + n_now, now)
         found = reached(self._schema, view.table, both)
         found = {name: each for name, each in found.items() if name in self._promised}
+        check_formed(view.original([each.column for each in self._schema.sensitive]), both, found, self._schema)
         distances = {name: some(each, np.arange(n_now)) for name, each in found.items()}
         about: About = (view.window, "direct", self._algorithm.name)
-        released = view.release(now, about, distances, self._state.counts["classes"] + before, rng)
+        released = self._shown(view, now, about, distances, self._state.counts["classes"] + before, rng)
         rest = {name: some(each, np.arange(n_now, n_now + n_later)) for name, each in found.items()}
-        return (released,), Kept(view.window, rest) if n_later else None
+        return (released,), KeptClasses(view.window, rest) if n_later else None
 
-    def _indirect(self, view: View, labels: Integers, rng: np.random.Generator) -> tuple[Released, ...]:
+    def _indirect(self, view: StreamView, labels: Integers, rng: np.random.Generator) -> tuple[Released, ...]:
         """Classes kept back, which are close to the window they were formed for."""
         kept, rows = self._state.kept, labels >= 0
         if kept is None or not rows.any():
@@ -297,7 +300,21 @@ class Engine:
         labels[rows] = numbered
         distances = {name: some(each, classes) for name, each in kept.distances.items()}
         about: About = (kept.window, "indirect", self._algorithm.name)
-        return (view.release(labels, about, distances, self._state.counts["classes"], rng),)
+        return (self._shown(view, labels, about, distances, self._state.counts["classes"], rng),)
+
+    def _shown(
+        self,
+        view: StreamView,
+        labels: Integers,
+        about: About,
+        distances: dict[str, Distances],
+        first: int,
+        rng: np.random.Generator,
+    ) -> Released:
+        """Classes as they are released, compared with the rows they are made of."""
+        released = view.release(labels, about, distances, first, rng)
+        check_shown(released, view.original(view.source.names, released.numbers), self._schema)
+        return released
 
     def _settled(
         self,

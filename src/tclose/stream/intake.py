@@ -1,4 +1,4 @@
-"""The door of a stream: batches of rows to coded columns, row by row accepted or rejected.
+"""The way into a stream: batches of rows to coded columns, row by row accepted or rejected.
 
 Whether a row is accepted depends on the row and on the accepted rows before it that are still at
 hand, not on how rows are cut into batches. Most checks are made once for each value that is not at
@@ -29,8 +29,8 @@ from tclose.table.sensitive import build_domain
 from tclose.table.source import Source
 
 Flags = NDArray[np.bool_]
-Columns = dict[str, CodedColumn]
-Types = dict[str, pl.DataType]
+CodedColumns = dict[str, CodedColumn]
+ReadTypes = dict[str, pl.DataType]
 Role = Quasi | Sensitive
 Rejection = tuple[str | None, str, Flags]
 LACKS = "The row lacks the column."
@@ -46,7 +46,7 @@ MISFIT = "The value does not go with those before it: another length, numbers an
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class OpenedRows:
     """Rows as they were given, a column each, and what is wrong with some already.
 
     Attributes
@@ -63,10 +63,10 @@ class Opened:
     def __len__(self) -> int:
         return len(self.frame)
 
-    def slice(self, start: int, length: int) -> Opened:
+    def slice(self, start: int, length: int) -> OpenedRows:
         """Some rows that follow each other."""
         bad = {why: mask[start : start + length] for why, mask in self.bad.items()}
-        return Opened(self.frame.slice(start, length), {why: mask for why, mask in bad.items() if mask.any()})
+        return OpenedRows(self.frame.slice(start, length), {why: mask for why, mask in bad.items() if mask.any()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +84,11 @@ class IntakeVerdict:
     """
 
     accepted: Flags
-    columns: Columns
+    columns: CodedColumns
     rejected: list[Rejection]
 
 
-def opened(batch: pl.DataFrame | Sequence[Mapping[str, Any]], schema: Schema, types: Types) -> Opened:
+def opened(batch: pl.DataFrame | Sequence[Mapping[str, Any]], schema: Schema, types: ReadTypes) -> OpenedRows:
     """A batch in the types of the stream; where there are none yet, it gives them.
 
     Raises
@@ -109,7 +109,7 @@ def opened(batch: pl.DataFrame | Sequence[Mapping[str, Any]], schema: Schema, ty
             bad = {**bad, (column.name, OTHER_TYPE): lost.to_numpy()} if lost.any() else bad
         columns.append(cast)
     frame = pl.DataFrame(columns)
-    return Opened(frame.select(list(types)) if types else frame, bad)
+    return OpenedRows(frame.select(list(types)) if types else frame, bad)
 
 
 def _cast(column: pl.Series, wanted: pl.DataType) -> pl.Series:
@@ -122,7 +122,7 @@ def _cast(column: pl.Series, wanted: pl.DataType) -> pl.Series:
         return pl.Series(column.name, [None] * len(column), dtype=wanted)
 
 
-def read(batch: Opened, schema: Schema, before: Columns) -> IntakeVerdict:
+def read(batch: OpenedRows, schema: Schema, before: CodedColumns) -> IntakeVerdict:
     """Accept the rows that fit the schema and those at hand, and reject the others with a reason."""
     if not batch.bad and before and (columns := _of_known_values(batch, before)) is not None:
         return IntakeVerdict(np.ones(len(batch), bool), columns, [])
@@ -161,7 +161,7 @@ def _roles(schema: Schema) -> Iterator[Role]:
     yield from schema.sensitive
 
 
-def _of_known_values(batch: Opened, before: Columns) -> Columns | None:
+def _of_known_values(batch: OpenedRows, before: CodedColumns) -> CodedColumns | None:
     """The rows after those at hand, if all their values are at hand: the usual case, and a quick one."""
     joined = {}
     for name, column in before.items():
@@ -181,7 +181,7 @@ def _new(column: CodedColumn, before: CodedColumn | None) -> Flags:
     return present & ~at_hand
 
 
-def _joined(before: Columns, after: Columns) -> Columns:
+def _joined(before: CodedColumns, after: CodedColumns) -> CodedColumns:
     return {name: before[name].followed_by(column) if name in before else column for name, column in after.items()}
 
 
@@ -228,7 +228,7 @@ def _needs_others(role: Role) -> bool:
 
 
 def _misfits(
-    rows: NDArray[np.int64], fresh: Sequence[Role], coded: Columns, before: Columns, schema: Schema
+    rows: NDArray[np.int64], fresh: Sequence[Role], coded: CodedColumns, before: CodedColumns, schema: Schema
 ) -> Iterator[tuple[str, int]]:
     """The rows that do not go with those before them, one after the other.
 
@@ -251,7 +251,7 @@ def _misfits(
 
 
 def _first_unfit(
-    rows: NDArray[np.int64], fresh: Sequence[Role], coded: Columns, before: Columns, schema: Schema
+    rows: NDArray[np.int64], fresh: Sequence[Role], coded: CodedColumns, before: CodedColumns, schema: Schema
 ) -> str | None:
     """The first column that cannot be encoded with these rows; None if all can."""
     for role in fresh:
@@ -264,7 +264,7 @@ def _first_unfit(
     return None
 
 
-def _frame_of(frame: pl.DataFrame, schema: Schema) -> Opened:
+def _frame_of(frame: pl.DataFrame, schema: Schema) -> OpenedRows:
     """A dataframe without identifiers, categories as text."""
     present = {*frame.columns, *schema.identifiers}  # what is never released may be gone already
     check_columns([*frame.columns, *(present - {*frame.columns})], schema)
@@ -274,10 +274,10 @@ def _frame_of(frame: pl.DataFrame, schema: Schema) -> Opened:
             raise TableError(f"Column '{column.name}' is of type {type_name(column)}. Flatten it first.")
         is_text = column.dtype in (pl.Categorical, pl.Enum, pl.Null)
         columns.append(column.cast(pl.String) if is_text else column)
-    return Opened(pl.DataFrame(columns))
+    return OpenedRows(pl.DataFrame(columns))
 
 
-def _from_rows(rows: Sequence[Mapping[str, Any]], schema: Schema) -> Opened:
+def _from_rows(rows: Sequence[Mapping[str, Any]], schema: Schema) -> OpenedRows:
     """Rows as mappings: every value becomes text, as in CSV, and the schema decides what it means."""
     bad: dict[tuple[str | None, str], Flags] = {}
     columns = []
@@ -296,7 +296,7 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], schema: Schema) -> Opened:
                 bad[name, NESTED] = nested
             texts = pl.Series(name, [_text(cell) for cell in cells], dtype=pl.String)
         columns.append(texts)
-    return Opened(pl.DataFrame(columns), bad)
+    return OpenedRows(pl.DataFrame(columns), bad)
 
 
 def _texts_at_once(name: str, cells: list[Any]) -> pl.Series | None:

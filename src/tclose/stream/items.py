@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tclose.verification.measure_release import exact_and_float
 
 Integers = NDArray[np.int64]
-Case = Literal["direct", "indirect"]
+ReleaseCase = Literal["direct", "indirect"]
 
 
 class ExactDistances(Protocol):
@@ -35,7 +35,7 @@ class DiversityByClass(Protocol):
 
 @dataclass(frozen=True)
 class Window:
-    """A stretch of the input that classes are close to; never to be published, as rejected rows are counted.
+    """The part of the input that classes are compared with; never publish it, as it counts rejected rows too.
 
     Attributes
     ----------
@@ -43,6 +43,16 @@ class Window:
         The input numbers of its first and last row.
     rows
         How many it has; rejected rows between first and last are none of them.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> frame, schema = tclose.datasets.census(1000, seed=1)
+    >>> engine = tclose.stream.Engine(schema, window=1000, step=500, seed=7)
+    >>> outcomes = [*engine.feed(frame), *engine.finish()]
+    >>> released = next(released for outcome in outcomes for released in outcome.released)
+    >>> released.window
+    Window(first=0, last=999, rows=1000)
     """
 
     first: int
@@ -56,7 +66,7 @@ class Window:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedClass:
-    """One class.
+    """One released class of a stream.
 
     Attributes
     ----------
@@ -70,6 +80,17 @@ class ReleasedClass:
         What it is close to; never to be published.
     certificate
         What may be published about it.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> frame, schema = tclose.datasets.census(1000, seed=1)
+    >>> engine = tclose.stream.Engine(schema, window=1000, step=500, seed=7)
+    >>> outcomes = [*engine.feed(frame), *engine.finish()]
+    >>> released = next(released for outcome in outcomes for released in outcome.released)
+    >>> one = next(iter(released))
+    >>> len(one.frame) >= schema.k, one.certificate["k"] == len(one.frame)
+    (True, True)
     """
 
     number: int
@@ -112,13 +133,23 @@ class Released:
         The attributes whose bins depend on the window: their diversity is told as distances are.
     required
         What is asked of every class.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> frame, schema = tclose.datasets.census(1000, seed=1)
+    >>> engine = tclose.stream.Engine(schema, window=1000, step=500, seed=7)
+    >>> outcomes = [*engine.feed(frame), *engine.finish()]
+    >>> released = next(released for outcome in outcomes for released in outcome.released)
+    >>> released.case, released.window.rows, len(released.frame) == len(released.classes)
+    ('direct', 1000, True)
     """
 
     frame: pl.DataFrame
     classes: Integers
     numbers: Integers
     window: Window
-    case: Case
+    case: ReleaseCase
     method: str
     loss: float
     distances: Mapping[str, ExactDistances] = field(repr=False)
@@ -205,7 +236,7 @@ class Claimed:
 
 
 def claimed(entries: Sequence[Mapping[str, Any]]) -> dict[str, Claimed]:
-    """The distances that entries of a ledger tell, in their order.
+    """The distances that entries of a ledger claim, in their order.
 
     It is for whoever reads a `Released` back from where it was written.
 
@@ -232,6 +263,16 @@ class Rejected:
         Where they do not fit; None if it is not about one column.
     reason
         Why, without any value.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> frame, schema = tclose.datasets.census(1000, seed=1)
+    >>> engine = tclose.stream.Engine(schema, window=1000, step=500, seed=7)
+    >>> wrong = frame.head(3).with_columns(age=frame["age"].head(3).cast(str).replace_strict({}, default="old"))
+    >>> rejected = next(one for outcome in engine.feed(wrong) for one in outcome.rejected)
+    >>> rejected.numbers.tolist(), rejected.column
+    ([0, 1, 2], 'age')
     """
 
     numbers: Integers
@@ -249,6 +290,15 @@ class Withheld:
         Their input numbers.
     reason
         Why.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> frame, schema = tclose.datasets.census(1000, seed=1)
+    >>> engine = tclose.stream.Engine(schema, window=1000, step=500, seed=7)
+    >>> outcomes = [*engine.feed(frame.head(3)), *engine.finish()]  # k is 6
+    >>> [one.numbers.tolist() for outcome in outcomes for one in outcome.withheld]
+    [[0, 1, 2]]
     """
 
     numbers: Integers
@@ -257,12 +307,23 @@ class Withheld:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What came out at once: the state after it knows all of it, the state before none.
+    """What came out in one step: a checkpoint made after it knows all of it, one made before knows nothing of it.
 
     Attributes
     ----------
     released, rejected, withheld
         Each may be empty.
+
+    Examples
+    --------
+    >>> import tclose
+    >>> frame, schema = tclose.datasets.census(1000, seed=1)
+    >>> engine = tclose.stream.Engine(schema, window=1000, step=500, seed=7)
+    >>> outcomes = [*engine.feed(frame), *engine.finish()]
+    >>> sum(len(released.frame) for outcome in outcomes for released in outcome.released)
+    1000
+    >>> any(outcome.rejected or outcome.withheld for outcome in outcomes)
+    False
     """
 
     released: tuple[Released, ...] = ()

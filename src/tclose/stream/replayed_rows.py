@@ -12,10 +12,10 @@ import polars as pl
 from tclose.errors import TableError
 from tclose.schema.schema import Schema
 
-Types = Mapping[str, pl.DataType]
+GivenTypes = Mapping[str, pl.DataType]
 
 
-def read_rows(batch: pl.DataFrame | Sequence[Mapping[str, Any]], schema: Schema, types: Types) -> pl.DataFrame:
+def read_rows(batch: pl.DataFrame | Sequence[Mapping[str, Any]], schema: Schema, types: GivenTypes) -> pl.DataFrame:
     """Rows as a frame of all columns but identifiers, in the types that the stream began with.
 
     A cell that the stream cannot have taken in is null: its row was rejected, or is released wrongly.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,10 +14,10 @@ from numpy.typing import NDArray
 from tclose.release.certificate import promise
 from tclose.release.recode import recode
 from tclose.schema.schema import Schema
-from tclose.stream.checkpoint import State
+from tclose.stream.checkpoint import EngineState
 from tclose.stream.diversity_by_class import diversity_by_class
-from tclose.stream.intake import Columns
-from tclose.stream.items import Case, Released, Window
+from tclose.stream.intake import CodedColumns
+from tclose.stream.items import ReleaseCase, Released, Window
 from tclose.stream.reached import some
 from tclose.table.class_distances import Distances
 from tclose.table.coded import as_text
@@ -25,11 +26,11 @@ from tclose.table.partition import Partition
 from tclose.table.source import Source
 
 Integers = NDArray[np.int64]
-About = tuple[Window, Case, str]
+About = tuple[Window, ReleaseCase, str]
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class StreamView:
     """The first rows at hand, encoded when they are first asked for.
 
     Attributes
@@ -43,7 +44,7 @@ class View:
     """
 
     schema: Schema
-    state: State
+    state: EngineState
     size: int
 
     @property
@@ -53,7 +54,7 @@ class View:
         return Window(int(numbers[0]), int(numbers[-1]), len(numbers))
 
     @cached_property
-    def columns(self) -> Columns:
+    def columns(self) -> CodedColumns:
         """Its columns, with no value that only other rows have."""
         rows = slice(self.size)
         return {name: column.take(rows) for name, column in self.state.columns.items()}
@@ -66,6 +67,12 @@ class View:
 
     def _column(self, name: str) -> pl.Series:
         return self.columns[name].values.gather(self.columns[name].codes).alias(name)
+
+    def original(self, names: Sequence[str], numbers: Integers | None = None) -> pl.DataFrame:
+        """Some columns as they came in, of all rows or of those with these input numbers."""
+        rows = slice(None) if numbers is None else np.searchsorted(self.state.numbers, numbers)
+        columns = ((name, self.columns[name]) for name in names)
+        return pl.DataFrame([column.values.gather(column.codes[rows]).alias(name) for name, column in columns])
 
     @cached_property
     def table(self) -> EncodedTable:

@@ -20,7 +20,7 @@ from tclose.verification.class_diversity import DiversitySearch
 from tclose.verification.class_work import ClassWork
 from tclose.verification.measure_release import join, work_under
 from tclose.verification.released_classes import ClassCounts, Grouping, count_values
-from tclose.verification.sensitive_domains import Placed, place_values
+from tclose.verification.sensitive_domains import PlacedValues, place_values
 
 Integers = NDArray[np.int64]
 
@@ -47,7 +47,9 @@ class WindowMeasure:
     above_caps: dict[str, list[str]] = field(default_factory=dict)
 
 
-def measure_window(window: pl.DataFrame, rows: Integers, classes: Integers, schema: Schema) -> WindowMeasure:
+def measure_window(
+    window: pl.DataFrame, rows: Integers, classes: Integers, schema: Schema, told: bool = True
+) -> WindowMeasure:
     """Measure classes that are a part of a window against all of it.
 
     Parameters
@@ -58,6 +60,8 @@ def measure_window(window: pl.DataFrame, rows: Integers, classes: Integers, sche
         Those of them that are in a class, by their places in the window, and the class of each, from 0 up.
     schema
         How values are read, and what is asked.
+    told
+        Whether it is also measured what certificates tell of diversity.
 
     Examples
     --------
@@ -69,14 +73,15 @@ def measure_window(window: pl.DataFrame, rows: Integers, classes: Integers, sche
     """
     found = WindowMeasure()
     groups = Grouping(classes, np.bincount(classes))
-    placed: dict[str, Placed] = {}
+    placed: dict[str, PlacedValues] = {}
     for sensitive in schema.sensitive:
         name = sensitive.column
         placed[name] = place_values(window[name], sensitive, schema)
         blocks = list(count_values(groups, placed[name].codes[rows], placed[name].ground.size))
         if sensitive.t is not None:
             found.distances[name] = _distances(blocks, work_under(placed[name]))
-        found.diversity[name] = [told for block in blocks for told in _diversity(block, sensitive)]
+        if told:
+            found.diversity[name] = [each for block in blocks for each in _diversity(block, sensitive)]
         if sensitive.l is not None:
             found.not_diverse[name] = _lacking(blocks, sensitive.l)
         if sensitive.caps is not None:
@@ -130,7 +135,7 @@ def _lacking(blocks: list[ClassCounts], asked: Diversity) -> list[str]:
     return [kind for kind, met in search.result().meets.items() if not met]
 
 
-def _above(blocks: list[ClassCounts], asked: BeliefCaps, placed: Placed) -> list[str]:
+def _above(blocks: list[ClassCounts], asked: BeliefCaps, placed: PlacedValues) -> list[str]:
     """The caps that some class breaks, its shares compared with those of the window."""
     reference = np.bincount(placed.codes, minlength=placed.ground.size).astype(np.int64)
     search = RiseSearch.of(asked, placed.ground, reference)

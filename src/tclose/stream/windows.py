@@ -28,7 +28,7 @@ from tclose.table.partition import Partition
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Budget = Literal["printed", "window"]
-Form = Callable[[Integers], Integers | None]
+FormClasses = Callable[[Integers], Integers | None]
 NOWHERE = -1
 FINEST = 10**9  # kernels take fractions of small terms; what is left of t is rounded down to such parts
 
@@ -56,7 +56,7 @@ class Advance:
     stuck: Flags
 
 
-def advance(out: Flags, kept: Integers, step: int, form: Form, last: bool = False) -> Advance:
+def advance(out: Flags, kept: Integers, step: int, form: FormClasses, last: bool = False) -> Advance:
     """One turn of the loop of SABRE_W, but for moving the window on.
 
     Parameters

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from tclose.table.classes import Tally
 
 Integers = NDArray[np.int64]
-Paths = NDArray[np.int32]
+TreePaths = NDArray[np.int32]
 NEAR = 1e-12  # far above the rounding of a quotient of counts
 
 
-def largest_rises(tally: Tally, paths: Paths | None = None) -> tuple[Fraction, Fraction]:
+def largest_rises(tally: Tally, paths: TreePaths | None = None) -> tuple[Fraction, Fraction]:
     """The largest rise of a share, and the largest quotient of a share and that in the table less 1; both exact.
 
     Parameters
@@ -49,7 +49,7 @@ def _candidates(near: NDArray[np.bool_], *columns: Integers) -> list[list[int]]:
     return found
 
 
-def rows_by_node(paths: Paths, counts: Integers) -> Integers:
+def rows_by_node(paths: TreePaths, counts: Integers) -> Integers:
     """The rows below each node; the root, node 0, which every path leaves out, has none."""
     found = np.zeros(int(paths.max(initial=0)) + 1, np.int64)
     for level in paths.T:
@@ -58,7 +58,7 @@ def rows_by_node(paths: Paths, counts: Integers) -> Integers:
 
 
 def pairs_by_node(
-    paths: Paths, owner: Integers, code: Integers, count: Integers
+    paths: TreePaths, owner: Integers, code: Integers, count: Integers
 ) -> tuple[Integers, Integers, Integers]:
     """Class, node and rows, for each node above a value that occurs in the class."""
     nodes = paths[code]

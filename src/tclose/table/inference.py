@@ -11,7 +11,7 @@ import polars as pl
 from tclose.errors import InferredSchemaWarning, SchemaError, TableError
 from tclose.schema.schema import Schema
 from tclose.table.proposing.column_evidence import Evidence
-from tclose.table.proposing.guesses import Guess, guess
+from tclose.table.proposing.guesses import ColumnGuess, guess
 from tclose.table.source import Source
 
 PROMISES = ("t", "l", "rise", "beta", "enhanced")  # keys that any distance can have
@@ -88,11 +88,11 @@ def infer_schema(source: Source, keys: Mapping[str, Any]) -> Schema:
 
 def _guessed(
     source: Source, column: pl.Series, missing_values: tuple[str, ...], decimal: str = ".", thousands: str = ""
-) -> Guess:
+) -> ColumnGuess:
     return guess(Evidence.of(source, column, missing_values, decimal, thousands))
 
 
-def _date_keys(guessed: Guess, chosen: str) -> dict[str, Any]:
+def _date_keys(guessed: ColumnGuess, chosen: str) -> dict[str, Any]:
     """The format of dates that are not those of ISO 8601.
 
     Raises
@@ -109,11 +109,11 @@ def _date_keys(guessed: Guess, chosen: str) -> dict[str, Any]:
     return {"format": formats[0]} if formats and chosen in ("date", "ordered") else {}
 
 
-def _kind(guessed: Guess) -> str:
+def _kind(guessed: ColumnGuess) -> str:
     return str((guessed.quasi or {"kind": "categorical"})["kind"])
 
 
-def _distance(guessed: Guess) -> str:
+def _distance(guessed: ColumnGuess) -> str:
     return str((guessed.sensitive or {"distance": "equal"})["distance"])
 
 

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from tclose.table.classes import Tally
 
 Integers = NDArray[np.int64]
-Exact = NDArray[Any]  # of int64, or of Python's integers where those may not do
+ExactIntegers = NDArray[Any]  # of int64, or of Python's integers where those may not do
 
 
-def least_works(costs: Integers, tally: Tally, n: int) -> Exact:
+def least_works(costs: Integers, tally: Tally, n: int) -> ExactIntegers:
     """The least work of each class: its distance times n, its rows and the denominator."""
     ends = np.append(tally.start[1:], len(tally.code))
     works = np.empty(len(tally.sizes), object)

@@ -25,7 +25,7 @@ from tclose.table.memory_limit import most_memory
 CODES = 8  # bytes that a cell of a column that was read takes from then on, at least: its code, and its copy by class
 DECODED = 16  # bytes of a cell while its column is read
 PATIENCE, BYTES_A_SECOND = 60.0, 100_000
-State = tuple[int, int, int]
+FileState = tuple[int, int, int]
 
 
 class ParquetFile(NamedTuple):
@@ -62,7 +62,7 @@ def read_parquet(path: Path, *, made_here: bool = False) -> ParquetFile:
     """
     problem = f"'{path.name}' is not a readable Parquet file"
     before = _state(path)
-    trial = Decoded() if made_here else _tried(os.path.abspath(path), before)
+    trial = DecodedFile() if made_here else _tried(os.path.abspath(path), before)
     if trial.end == 0:
         raise TableError(f"{problem}.")
     table = guarded(problem, lambda: pl.scan_parquet(path, hive_partitioning=False, glob=False))
@@ -106,7 +106,7 @@ def _check_memory(name: str, n_rows: int, n_columns: int) -> None:
         )
 
 
-class Decoded(NamedTuple):
+class DecodedFile(NamedTuple):
     """What became of decoding a file elsewhere.
 
     Attributes
@@ -126,7 +126,7 @@ class Decoded(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def _tried(path: str, state: State) -> Decoded:
+def _tried(path: str, state: FileState) -> DecodedFile:
     """Decode the columns of a file, as it is in this state, in another process.
 
     Where no process can be started the file is taken as it is: what it raises is still caught, what ends a process
@@ -141,15 +141,15 @@ def _tried(path: str, state: State) -> Decoded:
             timeout=PATIENCE + state[1] / BYTES_A_SECOND,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return Decoded(end=0)
+        return DecodedFile(end=0)
     except OSError:
-        return Decoded()
+        return DecodedFile()
     if done.returncode == parquet_trial.NO_POLARS:
-        return Decoded()
+        return DecodedFile()
     bad = frozenset(place for place, mark in enumerate(done.stdout) if mark != ord("+"))
-    return Decoded(bad, len(done.stdout) if done.returncode else None)
+    return DecodedFile(bad, len(done.stdout) if done.returncode else None)
 
 
-def _state(path: Path) -> State:
+def _state(path: Path) -> FileState:
     found = path.stat()
     return found.st_ino, found.st_size, found.st_mtime_ns

@@ -19,7 +19,7 @@ NO_PARTITION = "The file holds no classes of an earlier run. Give one that `Rele
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """The classes a method found.
+    """The classes that a method found: one label for each row.
 
     Attributes
     ----------

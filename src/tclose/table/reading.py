@@ -27,7 +27,10 @@ from tclose.table.times import iso_texts, rank_times
 MOST_DIGITS = 15  # what every float holds
 TICKS = {"ms": 10**3, "us": 10**6, "ns": 10**9}  # in a second
 LONGEST = 10**6  # hours of a duration, all nanoseconds of which 64 bits count
-TIMESTAMP = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s?(Z|z|[+-]\d\d(:?\d\d)?)?$"  # ISO 8601
+HOUR = r"([01]\d|2[0-3])"
+TIMESTAMP = (  # ISO 8601, but for the end of a day as 24:00 and seconds that leap
+    rf"^\d{{4}}-\d\d-\d\d[T ]{HOUR}:[0-5]\d(:[0-5]\d([.,]\d+)?)?\s?(Z|z|[+-]{HOUR}(:?[0-5]\d)?)?$"
+)
 
 
 @dataclass(frozen=True, eq=False)

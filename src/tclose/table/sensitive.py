@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from tclose.distances import Equal, Form, Hierarchical, Line, Ordered, Transport, Tree
 from tclose.errors import TableError
 from tclose.schema.columns import Sensitive
+from tclose.schema.schema import Schema
 from tclose.schema.written_forms import DateForm
 from tclose.table.coded import CodedColumn, codes_of
 from tclose.table.reading import Reader, texts
+from tclose.table.source import Source
 from tclose.table.times import rank_times
 
 Codes = NDArray[np.int32]
@@ -119,6 +121,35 @@ def _check_format(column: CodedColumn, form: str | None) -> None:
         raise TableError(
             f"Column '{column.name}' is of type {kind.base_type().__name__}, and its `format` is for text. Take it out."
         )
+
+
+def spelled_once(values: pl.Series, sensitive: Sensitive, schema: Schema) -> pl.Series:
+    """Values of an attribute, of several texts that write one number or time the shortest.
+
+    Who reads a file can tell `1` from `1.0`, and what is promised of the attribute says nothing of that.
+
+    Examples
+    --------
+    >>> schema = Schema.from_dict({"k": 1, "quasi": {"q": {"kind": "text"}},
+    ...     "sensitive": {"pay": {"distance": "ordered", "t": 1}}})
+    >>> spelled_once(pl.Series("pay", ["1.0", "1", "2.50", None]), schema.sensitive[0], schema).to_list()
+    ['1', '1', '2.50', None]
+    """
+    if values.dtype != pl.String or not sensitive.is_measured:
+        return values
+    every = np.arange(len(values))
+    reader = Reader.of(Source.of(values.to_frame()), every, schema)
+    keys, present, _ = _keys(reader, CodedColumn(values, every), sensitive)
+    if len(np.unique(keys)) == len(keys):
+        return values
+    shown = values.to_list()
+    known = np.flatnonzero(present).tolist()
+    shortest: dict[Any, str] = {}
+    for key, place in zip(keys.tolist(), known, strict=True):
+        shortest[key] = min(shortest.get(key, shown[place]), shown[place], key=lambda text: (len(text), text))
+    for key, place in zip(keys.tolist(), known, strict=True):
+        shown[place] = shortest[key]
+    return pl.Series(values.name, shown, dtype=pl.String)
 
 
 def _numeric_form(reader: Reader, column: CodedColumn, sensitive: Sensitive) -> Form:

@@ -17,7 +17,7 @@ STANDARD_INPUT = "-"
 
 @dataclass(frozen=True, repr=False)
 class TableLocation:
-    """A table outside: it can be given wherever a path can.
+    """Where a table is and how to read it; it can be given wherever a path can.
 
     Attributes
     ----------

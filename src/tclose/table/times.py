@@ -105,6 +105,7 @@ def _rank_texts(values: pl.Series) -> pl.Series | None:
     fractions = values.str.extract(r"[.,](\d+)", 1).fill_null("").str.strip_chars_end("0")
     width = int(fractions.str.len_chars().max() or 0)  # type: ignore[arg-type]
     whole = values.str.replace(r"[.,]\d+", "")
+    whole = whole.set(whole.str.contains(r":\d\d:6\d").fill_null(False), None)  # polars would read a second that leaps
     for form in FORMS:
         moments = whole.str.to_datetime(form, time_unit="us", strict=False)
         if moments.null_count() == values.null_count():

@@ -29,7 +29,7 @@ from tclose.table.reading import Reader, texts
 from tclose.table.workload import Bound, Mask, Part, Workload
 
 Wanted = NDArray[np.bool_]
-Point = Callable[[str], Fraction]
+ParsePoint = Callable[[str], Fraction]
 MOST_QUERIES, MOST_PARTS = 10_000, 50_000
 
 
@@ -185,7 +185,7 @@ def _which(labels: Sequence[str | None], named: set[str]) -> Wanted:
     return np.array([label in named for label in labels], bool)
 
 
-def _disjoint(cell: str, point: Point) -> list[tuple[Fraction | None, Fraction | None]]:
+def _disjoint(cell: str, point: ParsePoint) -> list[tuple[Fraction | None, Fraction | None]]:
     """The intervals that a cell names, those that meet being one; None is an open end."""
     ends = sorted(
         (_interval(each, point) for each in cell.split("|")), key=lambda each: (each[0] is not None, each[0] or 0)
@@ -200,7 +200,7 @@ def _disjoint(cell: str, point: Point) -> list[tuple[Fraction | None, Fraction |
     return found
 
 
-def _interval(text: str, point: Point) -> tuple[Fraction | None, Fraction | None]:
+def _interval(text: str, point: ParsePoint) -> tuple[Fraction | None, Fraction | None]:
     """`20..45`, `20..`, `..45`, or one value."""
     first, dots, last = (part.strip() for part in text.partition(".."))
     if not dots:
@@ -211,7 +211,7 @@ def _interval(text: str, point: Point) -> tuple[Fraction | None, Fraction | None
     return low, high
 
 
-def _number(schema: Schema) -> Point:
+def _number(schema: Schema) -> ParsePoint:
     """Reads a number with the signs of the schema."""
 
     def read(text: str) -> Fraction:
@@ -252,7 +252,7 @@ def _cells_within(axis: SpanAxis, low: Fraction | None, high: Fraction | None) -
     return float(first), float(max(after, first))
 
 
-def _among(points: Sequence[Fraction | None], cell: str, point: Point) -> Wanted:
+def _among(points: Sequence[Fraction | None], cell: str, point: ParsePoint) -> Wanted:
     """Which values lie within one of the intervals of a cell; a missing one never does."""
     ends = _disjoint(cell, point)
 

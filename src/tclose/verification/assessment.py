@@ -18,19 +18,19 @@ from tclose.table.column_names import listed
 from tclose.table.source import Source
 from tclose.verification.belief_rises import ReachedRise
 from tclose.verification.cell_meanings import missing_among
-from tclose.verification.class_diversity import Reached
+from tclose.verification.class_diversity import LeastDiversity
 from tclose.verification.covering import HIDDEN
 from tclose.verification.disclosure import Disclosure, disclosure
 from tclose.verification.distinct_values import factorize
 from tclose.verification.divergence import Divergence, divergence
 from tclose.verification.measure_release import Measured, exact_and_float, measure
 from tclose.verification.person_rises import rises_as_dict, rises_in_persons
-from tclose.verification.persons import Units, read_units, repeated_identifiers
+from tclose.verification.persons import RowPersons, read_units, repeated_identifiers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """The privacy of a table as it stands.
+    """How private a table is as it stands: what `tclose.assess` returns.
 
     Attributes
     ----------
@@ -38,6 +38,19 @@ class Report:
         What was measured of its rows.
     notes
         What whoever reads it should know, a sentence each.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 22, 23, 61, 62, 63], "illness": ["flu", "cold"] * 3})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 3, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> report = tclose.assess(table, asked)
+    >>> report
+    Report(k 1 in rows, 6 rows in 6 classes)
+    >>> report.t["illness"], report.l["illness"].distinct
+    (Fraction(1, 2), 1)
     """
 
     measured: Measured
@@ -46,7 +59,7 @@ class Report:
     _source: Source
     _columns: tuple[str, ...]
     _show_values: bool = False
-    _units: Units | None = None
+    _units: RowPersons | None = None
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -84,7 +97,7 @@ class Report:
         return self.measured.t
 
     @property
-    def l(self) -> dict[str, Reached]:  # noqa: E743
+    def l(self) -> dict[str, LeastDiversity]:  # noqa: E743
         """By sensitive attribute, the diversity of the least diverse classes."""
         return self.measured.l
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.verification.exact_numbers import Scaled, as_integers
+from tclose.verification.exact_numbers import ScaledDecimals, as_integers
 from tclose.verification.written_clocks import is_known, read_clock
 
 DAY = re.compile(r"([+-]\d{5,9}|-?\d{4})-(\d\d?)-(\d\d?)", re.ASCII)
@@ -111,7 +111,7 @@ def _offset(zone: str | None) -> int | None:
     return (hours * 3600 + minutes * 60 + seconds) * (-1 if zone[0] == "-" else 1)
 
 
-def times_of(values: pl.Series, form: str | None = None) -> Scaled | None:
+def times_of(values: pl.Series, form: str | None = None) -> ScaledDecimals | None:
     """Distinct values as points in time if all are dates, or all timestamps with a zone, or all without; else None.
 
     Dates are days; timestamps are seconds, those with a zone in UTC. `form` is the format of texts, if not ISO 8601.
@@ -119,13 +119,13 @@ def times_of(values: pl.Series, form: str | None = None) -> Scaled | None:
     Examples
     --------
     >>> times_of(pl.Series(["1970-01-02", "9999-12-31"]))
-    Scaled(integers=array([      1, 2932896]), places=0)
+    ScaledDecimals(integers=array([      1, 2932896]), places=0)
     """
     kind = values.dtype
     if kind == pl.Date:
-        return Scaled(values.to_physical().to_numpy().astype(np.int64), 0)
+        return ScaledDecimals(values.to_physical().to_numpy().astype(np.int64), 0)
     if isinstance(kind, pl.Datetime):
-        return Scaled(values.to_physical().to_numpy().astype(np.int64), UNIT_PLACES[kind.time_unit])
+        return ScaledDecimals(values.to_physical().to_numpy().astype(np.int64), UNIT_PLACES[kind.time_unit])
     if kind != pl.String or not len(values):
         return None
     texts = values.to_list()
@@ -134,17 +134,17 @@ def times_of(values: pl.Series, form: str | None = None) -> Scaled | None:
     if read_day(texts[0]) is not None:
         days = [read_day(text) for text in texts]
         whole = [day for day in days if day is not None]
-        return Scaled(as_integers(whole), 0) if len(whole) == len(days) else None
+        return ScaledDecimals(as_integers(whole), 0) if len(whole) == len(days) else None
     return _moments_of(texts)
 
 
-def moments_of(values: pl.Series, form: str | None = None) -> tuple[Scaled, bool] | None:
+def moments_of(values: pl.Series, form: str | None = None) -> tuple[ScaledDecimals, bool] | None:
     """What `times_of` reads as seconds since 1970, a day as its midnight, and whether they have a zone.
 
     Examples
     --------
     >>> moments_of(pl.Series(["1970-01-02"])), moments_of(pl.Series(["1970-01-01T01:00:00.5+01:00"]))
-    ((Scaled(integers=array([86400]), places=0), False), (Scaled(integers=array([5]), places=1), True))
+    ((ScaledDecimals(integers=array([86400]), places=0), False), (ScaledDecimals(integers=array([5]), places=1), True))
     """
     times = times_of(values, form)
     if times is None:
@@ -156,48 +156,48 @@ def moments_of(values: pl.Series, form: str | None = None) -> tuple[Scaled, bool
     else:
         moment = read_moment(values[0]) if values.dtype == pl.String and read_day(values[0]) is None else None
         are_days, zoned = moment is None, moment is not None and moment[2]
-    return (Scaled(times.integers * SECONDS_A_DAY, 0) if are_days else times), zoned
+    return (ScaledDecimals(times.integers * SECONDS_A_DAY, 0) if are_days else times), zoned
 
 
 def _has_clock(form: str) -> bool:
     return any(directive in form for directive in ("%H", "%I", "%T", "%R"))
 
 
-def _formatted_times(texts: Sequence[str], form: str) -> Scaled | None:
+def _formatted_times(texts: Sequence[str], form: str) -> ScaledDecimals | None:
     """Days if the format has no time of day, else seconds since 1970 with as many places as a fraction needs."""
     found = [read_clock(text, form) for text in texts]
     known = [each for each in found if each is not None]
     if len(known) < len(found):
         return None
     if not _has_clock(form):
-        return Scaled(as_integers([each.day for each in known]), 0)
+        return ScaledDecimals(as_integers([each.day for each in known]), 0)
     places = max(len(each.digits) for each in known)
     ticks = [
         (each.day * SECONDS_A_DAY + each.seconds) * 10**places + int(each.digits.ljust(places, "0") or 0)
         for each in known
     ]
-    return Scaled(as_integers(ticks), places)
+    return ScaledDecimals(as_integers(ticks), places)
 
 
-def clocks_of(values: pl.Series) -> Scaled | None:
+def clocks_of(values: pl.Series) -> ScaledDecimals | None:
     """Distinct values as nanoseconds if all are times of day, or durations of hours and minutes; else None.
 
     Examples
     --------
     >>> clocks_of(pl.Series(["00:00:01.500000"]))
-    Scaled(integers=array([1500000000]), places=9)
+    ScaledDecimals(integers=array([1500000000]), places=9)
     """
     if values.dtype == pl.Time:
-        return Scaled(values.to_physical().to_numpy().astype(np.int64), 9)
+        return ScaledDecimals(values.to_physical().to_numpy().astype(np.int64), 9)
     if isinstance(values.dtype, pl.Duration):
-        return Scaled(values.to_physical().to_numpy().astype(np.int64), UNIT_PLACES[values.dtype.time_unit])
+        return ScaledDecimals(values.to_physical().to_numpy().astype(np.int64), UNIT_PLACES[values.dtype.time_unit])
     if values.dtype != pl.String or not len(values):
         return None
     found = [CLOCK.fullmatch(text) for text in values.to_list()]
     known = [match for match in found if match is not None]
     if len(known) < len(found) or len({match[4] is None for match in known}) > 1:
         return None
-    return Scaled(as_integers([_length(match) for match in known]), 9)
+    return ScaledDecimals(as_integers([_length(match) for match in known]), 9)
 
 
 def _length(match: re.Match[str]) -> int:
@@ -207,7 +207,7 @@ def _length(match: re.Match[str]) -> int:
     return -length if match[1] else length
 
 
-def _moments_of(texts: Sequence[str]) -> Scaled | None:
+def _moments_of(texts: Sequence[str]) -> ScaledDecimals | None:
     moments: list[tuple[int, str, bool]] = []
     for text in texts:
         moment = read_moment(text)
@@ -216,7 +216,7 @@ def _moments_of(texts: Sequence[str]) -> Scaled | None:
         moments.append(moment)
     places = max(len(moment[1]) for moment in moments)
     ticks = [seconds * 10**places + int(digits.ljust(places, "0") or 0) for seconds, digits, _ in moments]
-    return Scaled(as_integers(ticks), places)
+    return ScaledDecimals(as_integers(ticks), places)
 
 
 def days_of(values: pl.Series, form: str | None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -16,18 +16,19 @@ from numpy.typing import NDArray
 
 from tclose.table.source import Source
 from tclose.verification.belief_rises import ReachedRise
-from tclose.verification.class_diversity import Reached
-from tclose.verification.distinct_values import Factored
+from tclose.verification.class_diversity import LeastDiversity
+from tclose.verification.distinct_values import FactoredColumn
 from tclose.verification.judge_release import Judgement, broken_promises, kept_problem, needed_columns, wrong_columns
 from tclose.verification.measure_release import Measured, farthest_of, measure_classes_of
 from tclose.verification.release_parts import ReleaseCounts
 from tclose.verification.released_classes import GroupSizes, divide
+from tclose.verification.single_spellings import value_spelling_problems
 
 Integers = NDArray[np.int64]
 MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
-def buckets_of(found: Mapping[str, Factored], names: Sequence[str], n_buckets: int) -> Integers:
+def buckets_of(found: Mapping[str, FactoredColumn], names: Sequence[str], n_buckets: int) -> Integers:
     """The bucket of each row of a part, by the columns that make classes.
 
     Examples
@@ -67,7 +68,7 @@ class BucketMeasure:
     classes: int = 0
     k: int = 0
     t: dict[str, Fraction] = field(default_factory=dict)
-    l: dict[str, Reached] = field(default_factory=dict)  # noqa: E741
+    l: dict[str, LeastDiversity] = field(default_factory=dict)  # noqa: E741
     rises: dict[str, ReachedRise] = field(default_factory=dict)
     kept: GroupSizes | None = None
 
@@ -92,7 +93,7 @@ def measure_bucket(whole: ReleaseCounts, numbered: Mapping[str, Integers]) -> Bu
         parted = divide(groups.labels, len(groups.sizes), ((numbered[each], sizes[each]) for each in schema.keep))
         kept = GroupSizes(len(parted.sizes), parted.smallest, parted.n_alone)
     t: dict[str, Fraction] = {}
-    reached: dict[str, Reached] = {}
+    reached: dict[str, LeastDiversity] = {}
     rises: dict[str, ReachedRise] = {}
     for each in whole.attributes:
         codes = each.codes(numbered, sizes)
@@ -123,10 +124,10 @@ def merge_measures(buckets: Iterable[BucketMeasure]) -> BucketMeasure:
     )
 
 
-def _least(found: Sequence[Reached]) -> Reached:
+def _least(found: Sequence[LeastDiversity]) -> LeastDiversity:
     factors = [each.recursive[0] for each in found]
     known = [factor for factor in factors if factor is not None]
-    return Reached(
+    return LeastDiversity(
         min(each.distinct for each in found),
         min(each.entropy for each in found),
         min(each.frequency for each in found),
@@ -188,6 +189,8 @@ def _spelling_problems(whole: ReleaseCounts) -> Iterator[str]:
             yield f"Column '{name}' has missing cells of several spellings ({told}), which tell rows apart. Use one."
         if {"0", "-0"} <= found:
             yield f"Column '{name}' has zeros with and without a sign, which tell rows apart. Use one."
+        values, n_null = whole.columns[name].values, int(whole.columns[name].counts[0])
+        yield from value_spelling_problems(name, values, n_null > 0, whole.schema)
 
 
 def _missing_cells(whole: ReleaseCounts) -> Iterator[str]:

@@ -19,7 +19,7 @@ DOUBT = 2.0**-40  # floats of entropy are this near at least, for classes of up 
 
 
 @dataclass(frozen=True)
-class Reached:
+class LeastDiversity:
     """How diverse the least diverse classes are.
 
     Attributes
@@ -113,7 +113,7 @@ class DiversitySearch:
                 self.judged.add(counts)
                 self.entropic &= has_entropy(counts, asked)
 
-    def result(self) -> Reached:
+    def result(self) -> LeastDiversity:
         """What all classes reach; a table without rows has every diversity."""
         distinct, frequency = self.distinct or 0, self.frequency or Fraction(0)
         empty = self.distinct is None
@@ -128,7 +128,7 @@ class DiversitySearch:
             else:
                 met[name] = self.recursive is not None and (empty or self.recursive < asked[0])
         entropy = 0.0 if empty else float(np.exp(max(self.entropy, 0.0)))
-        return Reached(distinct, entropy, frequency, (self.recursive, self.first_counted), met)
+        return LeastDiversity(distinct, entropy, frequency, (self.recursive, self.first_counted), met)
 
 
 def _ascending(block: ClassCounts) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.verification.exact_numbers import Integers
+from tclose.verification.exact_numbers import ExactIntegers
 from tclose.verification.ground_definitions import LineGround, StarGround, TreeGround
 from tclose.verification.released_classes import ClassCounts
 
@@ -35,7 +35,7 @@ class ClassWork(Protocol):
     def unit(self) -> int:
         """What work is counted in, beside the rows of a class."""
 
-    def work(self, block: ClassCounts) -> Integers | None:
+    def work(self, block: ClassCounts) -> ExactIntegers | None:
         """The work of each class as integers; None if that would need more than 64 bits, or a solver."""
 
     def bounds(self, block: ClassCounts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -65,7 +65,7 @@ class StarWork:
         """Work is counted in 1 / (n s)."""
         return self.n_rows
 
-    def work(self, block: ClassCounts) -> Integers:
+    def work(self, block: ClassCounts) -> ExactIntegers:
         """Sum of max(n c - s N, 0): both products and the sum are at most n^2."""
         kind: Any = np.int64 if self.n_rows < 2**31 else object
         sizes = np.repeat(block.sizes, block.kinds).astype(kind)
@@ -106,7 +106,7 @@ class LineWork:
         return self.n_rows * (self.ground.length or 1)
 
     @cached_property
-    def points(self) -> Integers:
+    def points(self) -> ExactIntegers:
         """Where the values are, from the first on."""
         points = self.ground.points
         return np.asarray(points - points[0]) if len(points) else points
@@ -117,7 +117,7 @@ class LineWork:
         return np.concatenate([[0], np.cumsum(self.below[:-1] * np.diff(self.points))]).astype(np.int64)
 
     @cached_property
-    def wide_areas(self) -> Integers:
+    def wide_areas(self) -> ExactIntegers:
         """S in Python integers."""
         gaps, areas = np.diff(self.points), np.empty(len(self.points), object)
         areas[:] = [0, *accumulate(int(q) * int(gap) for q, gap in zip(self.below[:-1], gaps, strict=True))]
@@ -141,7 +141,7 @@ class LineWork:
         error = 5 * EPSILON + (len(areas) + 4) * float(np.finfo(long).eps)
         return points, areas.astype(np.float64), error
 
-    def work(self, block: ClassCounts) -> Integers | None:
+    def work(self, block: ClassCounts) -> ExactIntegers | None:
         """Sum of |n C - s Q| gap, if 4 n s length stays below 2^63: no part of the sum is larger."""
         if not self._fits(int(block.sizes.max(initial=0))):
             return None
@@ -179,7 +179,7 @@ class LineWork:
         turn = np.clip(np.searchsorted(self.below, held), codes, after)
         return turn, codes, after, cumulated
 
-    def _work(self, block: ClassCounts, points: Integers, areas: Integers) -> Integers:
+    def _work(self, block: ClassCounts, points: ExactIntegers, areas: ExactIntegers) -> ExactIntegers:
         """Sum of |n C - s Q| gap over each class.
 
         From value a to turn x, n C is above s Q; from there to the next value b it is below:
@@ -228,7 +228,7 @@ class TreeWork:
         """Work is counted in 1 / (2 n s height)."""
         return 2 * max(self.ground.heights[0], 1) * self.n_rows
 
-    def work(self, block: ClassCounts) -> Integers:
+    def work(self, block: ClassCounts) -> ExactIntegers:
         """Twice the sum of length |n C - s Q|: s Q where nothing of the class is, corrected where something is.
 
         The ways of all mass are at most 2 height n s together, and no part of the sum is four times that.
@@ -262,7 +262,7 @@ def one_class(size: int, codes: NDArray[np.int64], counts: NDArray[np.int64]) ->
     return ClassCounts(0, np.array([size], np.int64), np.zeros(1, np.int64), codes, counts)
 
 
-def shares_of(work: Integers, sizes: NDArray[np.int64], unit: int) -> NDArray[np.float64]:
+def shares_of(work: ExactIntegers, sizes: NDArray[np.int64], unit: int) -> NDArray[np.float64]:
     """Work over rows and unit as floats, each off by a few roundings."""
     if work.dtype == object:
         return np.array([int(each) / (int(size) * unit) for each, size in zip(work, sizes, strict=True)])

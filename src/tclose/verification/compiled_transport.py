@@ -8,11 +8,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Whole = NDArray[np.int64]
+WholeNumbers = NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
-def fill_rows(costs: Whole, free: Whole, wanted: Whole, flow: Whole, prices: Whole, row_prices: Whole) -> bool:
+def fill_rows(
+    costs: WholeNumbers,
+    free: WholeNumbers,
+    wanted: WholeNumbers,
+    flow: WholeNumbers,
+    prices: WholeNumbers,
+    row_prices: WholeNumbers,
+) -> bool:
     """Fill one demand (row) after the other from the supplies (columns) along shortest ways.
 
     Reduced costs `costs[r, c] - row_prices[r] - prices[c]` are at least 0 throughout, and 0 where there is flow.
@@ -86,7 +93,7 @@ def fill_rows(costs: Whole, free: Whole, wanted: Whole, flow: Whole, prices: Who
     return True
 
 
-def propose(costs: Whole, supplies: Whole, demands: Whole) -> tuple[Any, Any, Any] | None:
+def propose(costs: WholeNumbers, supplies: WholeNumbers, demands: WholeNumbers) -> tuple[Any, Any, Any] | None:
     """A plan and prices for supplies and demands, of rows that are supplies; None if it does not come out.
 
     Examples

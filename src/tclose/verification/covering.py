@@ -18,7 +18,7 @@ from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
 from tclose.verification.calendar_times import EPOCH, calendar_day, days_of
 from tclose.verification.cell_meanings import missing_among, names_of
-from tclose.verification.exact_numbers import Scaled, fraction_of, numbers_of
+from tclose.verification.exact_numbers import ScaledDecimals, fraction_of, numbers_of
 from tclose.verification.released_forms import ReleasedForm
 from tclose.verification.released_spans import PLAIN, Span, is_as_declared, read_span, within
 
@@ -46,7 +46,7 @@ class Originals:
 
     names: list[str]
     missing: NDArray[np.bool_]
-    points: Scaled
+    points: ScaledDecimals
     readable: NDArray[np.bool_]
     typed: bool = False
 
@@ -68,16 +68,16 @@ def read_originals(values: pl.Series, quasi: Quasi, schema: Schema) -> Originals
 
 def read_points(
     values: pl.Series, missing: NDArray[np.bool_], quasi: Quasi, schema: Schema
-) -> tuple[Scaled, NDArray[np.bool_]]:
+) -> tuple[ScaledDecimals, NDArray[np.bool_]]:
     """Numbers or days of distinct values, of kinds that have them, and which of the values are readable as such."""
     if quasi.kind == "date" or isinstance(quasi.hierarchy, Dates):
         days, readable = days_of(values, quasi.format)
-        return Scaled(days, 0), readable
+        return ScaledDecimals(days, 0), readable
     if quasi.kind == "numeric" or isinstance(quasi.hierarchy, Intervals):
         if values.dtype == pl.String:
             values = pl.Series(np.where(missing, "0", values.to_numpy()), dtype=pl.String)
         return numbers_of(values, schema.decimal, schema.thousands)
-    return Scaled(np.zeros(len(values), np.int64), 0), np.ones(len(values), bool)
+    return ScaledDecimals(np.zeros(len(values), np.int64), 0), np.ones(len(values), bool)
 
 
 def limits_of(quasi: Quasi) -> tuple[Fraction | None, Fraction | None]:

@@ -17,7 +17,7 @@ FEW = 1 << 20
 
 
 @dataclass(frozen=True)
-class Factored:
+class FactoredColumn:
     """A column as places into its distinct values.
 
     Attributes
@@ -62,7 +62,7 @@ class Factored:
         return total
 
 
-def factorize(column: pl.Series) -> Factored:
+def factorize(column: pl.Series) -> FactoredColumn:
     """Find the distinct values of a column of any type; a categorical one is read as its texts.
 
     Raises
@@ -73,7 +73,7 @@ def factorize(column: pl.Series) -> Factored:
     if isinstance(column.dtype, TEXTS):
         return _of_texts(column)
     if column.dtype == pl.Null:
-        return Factored(np.full(len(column), -1, np.int32), pl.Series(column.name, [], pl.String))
+        return FactoredColumn(np.full(len(column), -1, np.int32), pl.Series(column.name, [], pl.String))
     if column.dtype.is_float():
         return _by_order(column.fill_nan(None))  # polars takes -0.0 and 0.0 for equal
     if column.dtype == pl.Boolean:
@@ -86,11 +86,11 @@ def factorize(column: pl.Series) -> Factored:
     raise TableError(f"Column '{column.name}' is of type {kind}, which is not read. Convert it to text first.")
 
 
-def _of_texts(column: pl.Series) -> Factored:
+def _of_texts(column: pl.Series) -> FactoredColumn:
     """Let polars number the texts in a set of categories that nobody else uses."""
     texts = column.cast(pl.String)
     if not len(texts) or texts.null_count() == len(texts):
-        return Factored(np.full(len(texts), -1, np.int32), pl.Series(column.name, [], pl.String))
+        return FactoredColumn(np.full(len(texts), -1, np.int32), pl.Series(column.name, [], pl.String))
     numbered = texts.cast(pl.Categorical(pl.Categories.random("judge", pl.UInt32)))
     found = numbered.unique().drop_nulls()
     numbers = found.to_physical().to_numpy().astype(np.int64)
@@ -99,10 +99,10 @@ def _of_texts(column: pl.Series) -> Factored:
     place = np.full(int(numbers.max()) + 2, -1, np.int32)  # the last is for null
     place[numbers] = np.arange(len(numbers), dtype=np.int32)
     codes = place[numbered.to_physical().fill_null(len(place) - 1).to_numpy()]
-    return Factored(codes, found.cast(pl.String).alias(column.name))
+    return FactoredColumn(codes, found.cast(pl.String).alias(column.name))
 
 
-def _of_physical(column: pl.Series) -> Factored:
+def _of_physical(column: pl.Series) -> FactoredColumn:
     """Whole numbers, decimals and times are integers underneath: of 64 bits where they fit."""
     physical = column.to_physical()
     small = physical.cast(pl.Int64, strict=False)
@@ -111,12 +111,12 @@ def _of_physical(column: pl.Series) -> Factored:
     return _of_integers(small, lambda found: found.cast(physical.dtype).cast(column.dtype))
 
 
-def _of_integers(integers: pl.Series, restore: Callable[[pl.Series], pl.Series]) -> Factored:
+def _of_integers(integers: pl.Series, restore: Callable[[pl.Series], pl.Series]) -> FactoredColumn:
     """Number integers by a table of those that occur if their span is short, else by rank."""
     nulls = integers.is_null().to_numpy() if integers.null_count() else None
     low, high = integers.min(), integers.max()
     if low is None or high is None:
-        return Factored(np.full(len(integers), -1, np.int32), pl.Series(integers.name, [], pl.Int64))
+        return FactoredColumn(np.full(len(integers), -1, np.int32), pl.Series(integers.name, [], pl.Int64))
     assert isinstance(low, int)
     assert isinstance(high, int)
     if high - low > max(FEW, 2 * len(integers)):
@@ -127,10 +127,10 @@ def _of_integers(integers: pl.Series, restore: Callable[[pl.Series], pl.Series])
     codes = (np.cumsum(occurs, dtype=np.int32) - np.int32(1))[offsets]
     if nulls is not None:
         codes[nulls] = -1
-    return Factored(codes, restore(pl.Series(integers.name, np.flatnonzero(occurs) + low)))
+    return FactoredColumn(codes, restore(pl.Series(integers.name, np.flatnonzero(occurs) + low)))
 
 
-def _by_order(column: pl.Series, restore: Callable[[pl.Series], pl.Series] | None = None) -> Factored:
+def _by_order(column: pl.Series, restore: Callable[[pl.Series], pl.Series] | None = None) -> FactoredColumn:
     """Number values by their rank among the distinct ones."""
     values = column.unique().drop_nulls().sort()
     if len(values) < len(column) // 64 and column.dtype.is_float():
@@ -138,4 +138,4 @@ def _by_order(column: pl.Series, restore: Callable[[pl.Series], pl.Series] | Non
         codes[column.is_null().to_numpy()] = -1
     else:
         codes = column.rank("dense").fill_null(0).to_numpy().astype(np.int32) - np.int32(1)
-    return Factored(codes, restore(values) if restore else values)
+    return FactoredColumn(codes, restore(values) if restore else values)

@@ -39,8 +39,8 @@ from tclose.table.source import Source
 from tclose.verification.calendar_times import EPOCH, day_number, period_ends
 from tclose.verification.cell_meanings import missing_among, names_of
 from tclose.verification.covering import HIDDEN, PERIOD, half_open, limits_of, read_points
-from tclose.verification.distinct_values import Factored, factorize
-from tclose.verification.exact_numbers import Scaled, aligned, fraction_of, scaled_fractions
+from tclose.verification.distinct_values import FactoredColumn, factorize
+from tclose.verification.exact_numbers import ScaledDecimals, aligned, fraction_of, scaled_fractions
 from tclose.verification.published_loss import SPANNED, declared_range, read_bounds, span_of, widths
 from tclose.verification.released_forms import ReleasedForm
 from tclose.verification.released_spans import Span
@@ -48,7 +48,7 @@ from tclose.verification.sensitive_domains import factored_column
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Share = tuple[float, float]  # the least and the most that a cell loses
+CellLoss = tuple[float, float]  # the least and the most that a cell loses
 NOTHING, ALL, ANY = (0.0, 0.0), (1.0, 1.0), (0.0, 1.0)
 ROUNDING = 1e-9  # sums of doubles in another order; what is wrong by less than that is of no account
 FIRST_DAY, LAST_DAY = date.min.toordinal() - EPOCH, date.max.toordinal() - EPOCH
@@ -105,7 +105,7 @@ def exact_loss(original: Source, released: Source, schema: Schema, taken: Releas
     """
     totals, weights = np.zeros(2), 0.0
     for quasi in schema.quasi:
-        column = _Column.of(original, released, quasi, schema, taken)
+        column = _LossColumn.of(original, released, quasi, schema, taken)
         weight = float(quasi.weight) * (column.n_cells if schema.recode == "suppress" else 1)
         totals += weight * column.total()
         weights += weight
@@ -115,7 +115,7 @@ def exact_loss(original: Source, released: Source, schema: Schema, taken: Releas
 
 
 @dataclass(frozen=True, eq=False)
-class _Column:
+class _LossColumn:
     """A quasi-identifier, as it was and as it is released.
 
     Attributes
@@ -130,11 +130,11 @@ class _Column:
     schema: Schema
     released: Source
     taken: ReleasedRows
-    values: Factored
+    values: FactoredColumn
     known: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, original: Source, released: Source, quasi: Quasi, schema: Schema, taken: ReleasedRows) -> _Column:
+    def of(cls, original: Source, released: Source, quasi: Quasi, schema: Schema, taken: ReleasedRows) -> _LossColumn:
         column = original.column(quasi.column)
         if len(taken.whole) < original.n_rows:
             column = column.gather(pl.Series(taken.whole))
@@ -158,7 +158,7 @@ class _Column:
         return max(map(len, self.names), default=1) if self.quasi.kind == "digits" else 1
 
     @cached_property
-    def numbers(self) -> Scaled:
+    def numbers(self) -> ScaledDecimals:
         """The number or day of each distinct value; any for a missing one."""
         return read_points(self.values.values, ~self.known, self.quasi, self.schema)[0]
 
@@ -194,7 +194,7 @@ class _Column:
             shares = [*map(self._share_of(form), names)]
         return _summed([NOTHING, *shares], cells.counts_of(times))
 
-    def _share_of(self, form: ReleasedForm) -> Callable[[str], Share]:
+    def _share_of(self, form: ReleasedForm) -> Callable[[str], CellLoss]:
         """What a released text loses, of kinds without intervals."""
         hierarchy = self.quasi.hierarchy
         if self.quasi.kind == "digits":
@@ -213,15 +213,15 @@ class _Column:
             return lambda name: self._among_points(half_open(name, form), name)
         return self._hidden_or_kept
 
-    def _hidden_or_kept(self, name: str) -> Share:
+    def _hidden_or_kept(self, name: str) -> CellLoss:
         if name != HIDDEN:
             return NOTHING
         return ANY if self.has_stars else ALL
 
-    def _may_be_value(self, most: float) -> Share:
+    def _may_be_value(self, most: float) -> CellLoss:
         return 0.0 if self.has_stars else most, most
 
-    def _below_beginning(self, name: str) -> Share:
+    def _below_beginning(self, name: str) -> CellLoss:
         """The share of values that begin like it."""
         if not name.endswith(HIDDEN):
             return NOTHING
@@ -229,14 +229,14 @@ class _Column:
             return self._may_be_value(1.0)
         return self._may_be_value(self._of_all(_n_beginning(self.names, name.rstrip(HIDDEN))))
 
-    def _below_prefix(self, name: str) -> Share:
+    def _below_prefix(self, name: str) -> CellLoss:
         """The same; a value that is shorter than a prefix is that prefix by itself, which others may begin with."""
         least, most = self._below_beginning(name)
         shown = name.rstrip(HIDDEN)
         is_value = self.quasi.finest is not None and shown in self.names[bisect_left(self.names, shown) :][:1]
         return (0.0, most) if is_value else (least, most)
 
-    def _among_points(self, ends: tuple[Fraction, Fraction] | None, name: str) -> Share:
+    def _among_points(self, ends: tuple[Fraction, Fraction] | None, name: str) -> CellLoss:
         """The share of numbers or days from the first end up to before the other."""
         if ends is None:
             return ALL if name == HIDDEN else NOTHING
@@ -257,7 +257,7 @@ class _Column:
         low, high = self.outermost
         return _snapped(low, self.quasi)[0], _snapped(high, self.quasi)[1]
 
-    def _in_range(self, spans: Sequence[Span | str | None]) -> list[Share]:
+    def _in_range(self, spans: Sequence[Span | str | None]) -> list[CellLoss]:
         """What intervals lose; one that no release by this schema has may lose anything."""
         if self._range[0] == self._range[1]:
             return [ALL if span == HIDDEN else NOTHING for span in spans]
@@ -303,7 +303,7 @@ def _each_once(source: Source, names: Sequence[str]) -> tuple[Source, Integers]:
     return Source.of(shown), counted["n"].to_numpy().astype(np.int64)
 
 
-def _summed(shares: Sequence[Share], counts: NDArray[np.int64]) -> Floats:
+def _summed(shares: Sequence[CellLoss], counts: NDArray[np.int64]) -> Floats:
     """The sum of shares that occur so often."""
     total: Floats = counts @ np.array(shares, float).reshape(-1, 2)
     return total
@@ -314,7 +314,7 @@ def _n_beginning(names: Sequence[str], beginning: str) -> int:
     return bisect_right(names, beginning, key=lambda name: name[: len(beginning)]) - bisect_left(names, beginning)
 
 
-def _below_label(hierarchy: Hierarchy, form: ReleasedForm) -> Callable[[str], Share]:
+def _below_label(hierarchy: Hierarchy, form: ReleasedForm) -> Callable[[str], CellLoss]:
     """What a label loses: one that stands at several places may be any of these."""
     leaves = hierarchy.leaf_counts.tolist()
     found: dict[str, tuple[float, float]] = {HIDDEN: ALL}  # mixed with missing values

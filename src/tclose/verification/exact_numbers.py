@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 MOST_DIGITS = 1500  # beyond any double (a subnormal one has 342 places), and far from using up memory
 SURE_DIGITS = 15  # two decimals of at most 15 digits never read as the same double
 WRITTEN = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?", re.ASCII)
-Integers = NDArray[Any]  # of int64, or of Python integers where those do not suffice
+ExactIntegers = NDArray[Any]  # of int64, or of Python integers where those do not suffice
 
 
 @dataclass(frozen=True)
-class Scaled:
+class ScaledDecimals:
     """Exact decimals: `integers / 10**places`.
 
     Attributes
@@ -31,21 +31,21 @@ class Scaled:
         The decimal places of all.
     """
 
-    integers: Integers
+    integers: ExactIntegers
     places: int
 
-    def at(self, places: int) -> Scaled:
+    def at(self, places: int) -> ScaledDecimals:
         """The same numbers with more decimal places."""
         if places == self.places or not len(self.integers):
-            return Scaled(self.integers, places)
+            return ScaledDecimals(self.integers, places)
         factor = 10 ** (places - self.places)
         integers = self.integers
         if integers.dtype == object or factor * max(int(np.abs(integers).max()), 1) >= 2**62:
             integers = integers.astype(object)
-        return Scaled(integers * factor, places)
+        return ScaledDecimals(integers * factor, places)
 
 
-def as_integers(numbers: Sequence[int]) -> Integers:
+def as_integers(numbers: Sequence[int]) -> ExactIntegers:
     """An int64 array if all fit with a bit to spare, else one of Python integers.
 
     Examples
@@ -71,23 +71,23 @@ def fraction_of(given: Decimal | Fraction | int | float | str) -> Fraction:
     return Fraction(repr(given)) if isinstance(given, float) else Fraction(given)
 
 
-def scaled_fractions(given: Sequence[Fraction]) -> Scaled:
+def scaled_fractions(given: Sequence[Fraction]) -> ScaledDecimals:
     """Decimals of a schema as integers over a power of ten.
 
     Examples
     --------
     >>> scaled_fractions([Fraction(1, 4), Fraction(3)])
-    Scaled(integers=array([ 25, 300]), places=2)
+    ScaledDecimals(integers=array([ 25, 300]), places=2)
     """
     places = 0
     while any(10**places % number.denominator for number in given):
         places += 1
         if places > MOST_DIGITS:
             raise ValueError("not decimals")
-    return Scaled(as_integers([int(number * 10**places) for number in given]), places)
+    return ScaledDecimals(as_integers([int(number * 10**places) for number in given]), places)
 
 
-def aligned(*several: Scaled) -> list[Scaled]:
+def aligned(*several: ScaledDecimals) -> list[ScaledDecimals]:
     """The same numbers, all with as many decimal places."""
     places = max(each.places for each in several)
     return [each.at(places) for each in several]
@@ -104,6 +104,8 @@ def read_number(text: str, mark: str = ".", thousands: str = "") -> tuple[int, i
     ((-15, 2), (15, -1), None, None)
     >>> read_number("1.234,5", ",", "."), read_number("12.34,5", ",", "."), read_number("1.234,5", ",")
     ((12345, -1), None, None)
+    >>> read_number("1e0000005"), read_number("0e9999999"), read_number("1e9999999")
+    ((1, 5), (0, 0), None)
     """
     text = text.strip()
     if thousands and thousands in text:
@@ -116,13 +118,15 @@ def read_number(text: str, mark: str = ".", thousands: str = "") -> tuple[int, i
             return None
         text = text.replace(mark, ".")
     match = WRITTEN.fullmatch(text)
-    if match is None or not (match[2] or match[3]) or len(match[4] or "") > 6:
+    if match is None or not (match[2] or match[3]):
         return None
     digits = ((match[2] or "") + (match[3] or "")).lstrip("0")
     short = digits.rstrip("0")
-    exponent = int(match[4] or 0) - len(match[3] or "") + len(digits) - len(short)
     if not short:
         return 0, 0
+    if len((match[4] or "").lstrip("+-").lstrip("0")) > 6:
+        return None
+    exponent = int(match[4] or 0) - len(match[3] or "") + len(digits) - len(short)
     if len(short) + abs(exponent) > MOST_DIGITS:
         return None
     return int(match[1] + short), exponent
@@ -134,22 +138,26 @@ def _are_groups(parts: Sequence[str]) -> bool:
     return digits and 1 <= len(parts[0]) <= 3 and parts[0][0] != "0" and all(len(part) == 3 for part in parts[1:])
 
 
-def read_numbers(texts: Sequence[str], mark: str = ".", thousands: str = "") -> tuple[Scaled, NDArray[np.bool_]]:
+def read_numbers(
+    texts: Sequence[str], mark: str = ".", thousands: str = ""
+) -> tuple[ScaledDecimals, NDArray[np.bool_]]:
     """What texts write as decimals, and which of them write one; the others are 0.
 
     Examples
     --------
     >>> read_numbers(["1.5", "2", "x"])
-    (Scaled(integers=array([15, 20,  0]), places=1), array([ True,  True, False]))
+    (ScaledDecimals(integers=array([15, 20,  0]), places=1), array([ True,  True, False]))
     """
     found = [read_number(text, mark, thousands) for text in texts]
     places = max((-pair[1] for pair in found if pair), default=0)
     places = max(places, 0)
     integers = [pair[0] * 10 ** (pair[1] + places) if pair else 0 for pair in found]
-    return Scaled(as_integers(integers), places), np.array([pair is not None for pair in found], bool)
+    return ScaledDecimals(as_integers(integers), places), np.array([pair is not None for pair in found], bool)
 
 
-def read_number_series(texts: pl.Series, mark: str = ".", thousands: str = "") -> tuple[Scaled, NDArray[np.bool_]]:
+def read_number_series(
+    texts: pl.Series, mark: str = ".", thousands: str = ""
+) -> tuple[ScaledDecimals, NDArray[np.bool_]]:
     """The same for a series of many texts: by columns where all are plain and short, else one by one."""
     if len(texts) < 1000 or (thousands and texts.str.contains(thousands, literal=True).any()):
         return read_numbers(texts.to_list(), mark, thousands)
@@ -163,7 +171,7 @@ def read_number_series(texts: pl.Series, mark: str = ".", thousands: str = "") -
     if not written.all() or longest + places > 18:
         return read_numbers(texts.to_list(), mark, thousands)
     digits = ("0" + whole + rest.str.pad_end(places, "0")).cast(pl.Int64).to_numpy()
-    return Scaled(np.where((sign == "-").to_numpy(), -digits, digits), places), np.ones(len(texts), bool)
+    return ScaledDecimals(np.where((sign == "-").to_numpy(), -digits, digits), places), np.ones(len(texts), bool)
 
 
 def _longest(texts: pl.Series) -> int:
@@ -171,7 +179,7 @@ def _longest(texts: pl.Series) -> int:
     return int(lengths.max(initial=0))
 
 
-def numbers_of(values: pl.Series, mark: str = ".", thousands: str = "") -> tuple[Scaled, NDArray[np.bool_]]:
+def numbers_of(values: pl.Series, mark: str = ".", thousands: str = "") -> tuple[ScaledDecimals, NDArray[np.bool_]]:
     """The exact decimals of distinct values without nulls, and which of them are numbers.
 
     Times and truth values are not. A float is the shortest decimal that reads as it.
@@ -179,7 +187,7 @@ def numbers_of(values: pl.Series, mark: str = ".", thousands: str = "") -> tuple
     Examples
     --------
     >>> numbers_of(pl.Series([0.1, 0.25]))[0]
-    Scaled(integers=array([10, 25]), places=2)
+    ScaledDecimals(integers=array([10, 25]), places=2)
     """
     kind = values.dtype
     if kind == pl.String:
@@ -188,13 +196,13 @@ def numbers_of(values: pl.Series, mark: str = ".", thousands: str = "") -> tuple
         return _numbers_of_floats(values)
     if isinstance(kind, pl.Decimal):
         integers = as_integers(values.to_physical().to_list())
-        return Scaled(integers, kind.scale), np.ones(len(values), bool)
+        return ScaledDecimals(integers, kind.scale), np.ones(len(values), bool)
     if kind.is_integer():
-        return Scaled(as_integers(values.to_list()), 0), np.ones(len(values), bool)
-    return Scaled(np.zeros(len(values), np.int64), 0), np.zeros(len(values), bool)
+        return ScaledDecimals(as_integers(values.to_list()), 0), np.ones(len(values), bool)
+    return ScaledDecimals(np.zeros(len(values), np.int64), 0), np.zeros(len(values), bool)
 
 
-def _numbers_of_floats(values: pl.Series) -> tuple[Scaled, NDArray[np.bool_]]:
+def _numbers_of_floats(values: pl.Series) -> tuple[ScaledDecimals, NDArray[np.bool_]]:
     """The shortest decimals of floats.
 
     Let r be an integer below 10^15 and p at most 22. Then r and 10^p are doubles, and their quotient
@@ -212,7 +220,7 @@ def _numbers_of_floats(values: pl.Series) -> tuple[Scaled, NDArray[np.bool_]]:
                 break
             integers = np.rint(numbers * 10.0**places)
             if (integers / 10.0**places == numbers).all():
-                return Scaled(integers.astype(np.int64), places), finite
+                return ScaledDecimals(integers.astype(np.int64), places), finite
     texts = values.cast(pl.String)
     found, _ = read_number_series(texts.set(pl.Series(~finite), "0"))
     return found, finite

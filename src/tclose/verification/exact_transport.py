@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.verification.compiled_transport import propose
-from tclose.verification.exact_numbers import Integers
+from tclose.verification.exact_numbers import ExactIntegers
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class CertifiedTransport:
         The plan's sum of mass times cost; the same sum of mass times price.
     """
 
-    plan: Integers
-    supply_prices: Integers
-    demand_prices: Integers
+    plan: ExactIntegers
+    supply_prices: ExactIntegers
+    demand_prices: ExactIntegers
     work: int
 
 
@@ -37,7 +37,7 @@ class NotProvedError(ArithmeticError):
     """A plan and its prices do not fit; there is a mistake in the solver."""
 
 
-def least_work(supplies: Integers, demands: Integers, costs: Integers) -> CertifiedTransport:
+def least_work(supplies: ExactIntegers, demands: ExactIntegers, costs: ExactIntegers) -> CertifiedTransport:
     """Move all supplies to all demands (their sums are equal) with the least sum of mass times cost.
 
     One demand after the other is filled along shortest ways, under prices that keep all reduced costs at
@@ -66,13 +66,13 @@ def least_work(supplies: Integers, demands: Integers, costs: Integers) -> Certif
     return _by_python(supplies.astype(object), demands.astype(object), costs.astype(object))
 
 
-def _is_small(supplies: Integers, costs: Integers) -> bool:
+def _is_small(supplies: ExactIntegers, costs: ExactIntegers) -> bool:
     """Whether no price (at most the costs of a way through all places) and no work passes 2^62."""
     largest = max(int(abs(costs).max()), 1) * 4 * sum(costs.shape)
     return largest * max(sum(map(int, supplies)), 1) < 2**62
 
 
-def _by_python(supplies: Integers, demands: Integers, costs: Integers) -> CertifiedTransport:
+def _by_python(supplies: ExactIntegers, demands: ExactIntegers, costs: ExactIntegers) -> CertifiedTransport:
     """The same in Python integers of any length."""
     solver = _Solver(np.ascontiguousarray(costs.T), supplies.copy(), demands.copy())
     for demand in range(len(demands)):
@@ -82,7 +82,12 @@ def _by_python(supplies: Integers, demands: Integers, costs: Integers) -> Certif
 
 
 def proved(
-    supplies: Integers, demands: Integers, costs: Integers, plan: Integers, one: Integers, other: Integers
+    supplies: ExactIntegers,
+    demands: ExactIntegers,
+    costs: ExactIntegers,
+    plan: ExactIntegers,
+    one: ExactIntegers,
+    other: ExactIntegers,
 ) -> CertifiedTransport:
     """Check a plan against its prices, in integers that hold all sums.
 
@@ -106,7 +111,7 @@ def proved(
 class _Solver:
     """Rows are demands, columns supplies; flow only where the reduced cost is 0, and none is below 0."""
 
-    def __init__(self, costs: Integers, free: NDArray[Any], wanted: NDArray[Any]) -> None:
+    def __init__(self, costs: ExactIntegers, free: NDArray[Any], wanted: NDArray[Any]) -> None:
         self.costs, self.free, self.wanted = costs, free, wanted
         self.flow = np.zeros(costs.shape, free.dtype)
         self.prices = np.zeros(costs.shape[1], costs.dtype)
@@ -141,7 +146,12 @@ class _Solver:
         self._push(row, column, via, entered)
 
     def _reprice(
-        self, row: int, entered: dict[int, NDArray[np.int64]], scanned: NDArray[np.bool_], reach: Integers, last: Any
+        self,
+        row: int,
+        entered: dict[int, NDArray[np.int64]],
+        scanned: NDArray[np.bool_],
+        reach: ExactIntegers,
+        last: Any,
     ) -> None:
         """Change prices so that the shortest way costs nothing, and nothing costs less."""
         self.row_prices[row] += last

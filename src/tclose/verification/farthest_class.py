@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.verification.class_work import ClassWork, shares_of
-from tclose.verification.exact_numbers import Integers
+from tclose.verification.exact_numbers import ExactIntegers
 from tclose.verification.released_classes import ClassCounts
 
 MARGIN = 2.0**-48  # far above the few roundings of a quotient of integers that is at most 1
@@ -64,7 +64,7 @@ class Farthest:
         return self.best
 
 
-def largest_share(work: Integers, sizes: NDArray[np.int64], unit: int) -> Fraction:
+def largest_share(work: ExactIntegers, sizes: NDArray[np.int64], unit: int) -> Fraction:
     """The largest of work over rows and unit; only those next to the largest float are compared as fractions.
 
     Examples

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.verification.exact_numbers import Integers, as_integers, fraction_of
+from tclose.verification.exact_numbers import ExactIntegers, as_integers, fraction_of
 
 
 class Ground(Protocol):
@@ -64,7 +64,7 @@ class LineGround:
     Fraction(3, 4)
     """
 
-    points: Integers
+    points: ExactIntegers
     length: int
 
     @property
@@ -200,7 +200,7 @@ def _plain(cost: Any) -> Any:
     return cost.item() if isinstance(cost, np.generic) else cost
 
 
-def integer_costs(ground: Ground, used: Sequence[int]) -> tuple[Integers, int]:
+def integer_costs(ground: Ground, used: Sequence[int]) -> tuple[ExactIntegers, int]:
     """All distances between the used values as integers, and what they are to be divided by.
 
     Examples
@@ -219,7 +219,7 @@ def integer_costs(ground: Ground, used: Sequence[int]) -> tuple[Integers, int]:
     return np.asarray(total), unit * shares
 
 
-def _parts_of(ground: Ground, used: Sequence[int]) -> tuple[list[tuple[Integers, int]], int]:
+def _parts_of(ground: Ground, used: Sequence[int]) -> tuple[list[tuple[ExactIntegers, int]], int]:
     """The distances of each attribute apart, so that a fraction is made once a pair of its own values."""
     if not isinstance(ground, MeanOfGrounds):
         return [_table_of(ground, used)], 1
@@ -232,7 +232,7 @@ def _parts_of(ground: Ground, used: Sequence[int]) -> tuple[list[tuple[Integers,
     return tables, len(ground.parts)
 
 
-def _table_of(ground: Ground, used: Sequence[int]) -> tuple[Integers, int]:
+def _table_of(ground: Ground, used: Sequence[int]) -> tuple[ExactIntegers, int]:
     costs = [[ground.cost(i, j) for j in used] for i in used]
     unit = lcm(*(cost.denominator for row in costs for cost in row)) if costs else 1
     flat = as_integers([cost.numerator * (unit // cost.denominator) for row in costs for cost in row])

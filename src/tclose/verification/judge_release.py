@@ -18,15 +18,15 @@ from tclose.table.column_names import MOST_SHOWN, numbered
 from tclose.table.source import Source
 from tclose.verification.belief_rises import ReachedRise
 from tclose.verification.beside_original import BesideOriginal, compare_with_original
-from tclose.verification.class_diversity import Reached
+from tclose.verification.class_diversity import LeastDiversity
 from tclose.verification.column_widths import limit_problems
-from tclose.verification.distinct_values import Factored
+from tclose.verification.distinct_values import TEXTS, FactoredColumn, factorize
 from tclose.verification.measure_release import Measured, measure
 from tclose.verification.person_rises import rises_as_dict, rises_in_persons
-from tclose.verification.persons import Units, read_units
+from tclose.verification.persons import RowPersons, read_units
 from tclose.verification.released_classes import group_rows
 from tclose.verification.sensitive_domains import factored_column
-from tclose.verification.single_spellings import spelling_problems
+from tclose.verification.single_spellings import missing_spellings, spelling_problems, value_spelling_problems
 
 KEPT = "Kept columns"  # how the sentence begins that a release without them would not deserve
 
@@ -53,7 +53,7 @@ class Judgement:
 
     k: int
     t: dict[str, Fraction]
-    l: dict[str, Reached]  # noqa: E741 - the name of the field's literature
+    l: dict[str, LeastDiversity]  # noqa: E741 - the name of the field's literature
     problems: list[str]
     measured: Measured | None = field(default=None, repr=False)
     persons: int | None = None
@@ -119,6 +119,7 @@ def judge(
     if absent:
         return Judgement(0, {}, {}, problems)
     problems += spelling_problems(source, needed_columns(schema))
+    problems += _value_spellings(source, schema)
     problems += _missing_cells(source, schema)
     problems += limit_problems(source, schema)
     try:
@@ -166,7 +167,7 @@ def check_release(
     return found.measured
 
 
-def _units_of(source: Source, schema: Schema, original: Source, rows: NDArray[np.int64] | None) -> Units | None:
+def _units_of(source: Source, schema: Schema, original: Source, rows: NDArray[np.int64] | None) -> RowPersons | None:
     """The person of each released row: only the original says it, and only where rows can be matched to it."""
     if (
         rows is None
@@ -210,6 +211,17 @@ def wrong_columns(source: Source, schema: Schema) -> Iterator[str]:
         yield f"{len(others) - MOST_SHOWN} more columns are not part of the release."
 
 
+def _value_spellings(source: Source, schema: Schema) -> Iterator[str]:
+    """Sensitive columns that spell one value in several ways."""
+    for sensitive in schema.sensitive:
+        column = source.column(sensitive.column)
+        is_text = column.dtype in TEXTS
+        if column.dtype.is_nested() or not (schema.missing_values or (is_text and sensitive.is_measured)):
+            continue
+        values = factorize(column.unique()).values
+        yield from value_spelling_problems(sensitive.column, values, bool(missing_spellings(column)), schema)
+
+
 def _missing_cells(source: Source, schema: Schema) -> Iterator[str]:
     """Empty cells of quasi-identifiers, where the schema knows no missing values and no open end explains them."""
     if schema.missing == "category":
@@ -236,7 +248,7 @@ def _may_be_empty(column: pl.Series) -> bool:
     return column.dtype == pl.String and bool((column.str.len_bytes() == 0).any())
 
 
-def _unexplained(quasi: Quasi, found: Factored, place: int, empty: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+def _unexplained(quasi: Quasi, found: FactoredColumn, place: int, empty: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
     if quasi.publish != "bounds":
         return empty[place]
     is_open = (quasi.bottom, quasi.top)[place] is not None
@@ -313,7 +325,7 @@ def _diverse(value: object) -> str:
     return _shown(value) if isinstance(value, Fraction) else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _told_by_kept(source: Source, schema: Schema, found: Measured, units: Units | None = None) -> Iterator[str]:
+def _told_by_kept(source: Source, schema: Schema, found: Measured, units: RowPersons | None = None) -> Iterator[str]:
     """Kept columns must not divide classes into groups below k."""
     if not schema.keep or schema.keep_unchecked or not found.rows:
         return

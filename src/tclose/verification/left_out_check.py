@@ -25,7 +25,7 @@ from tclose.verification.class_work import closed_form, one_class
 from tclose.verification.ground_definitions import Ground, LineGround, StarGround, TreeGround
 from tclose.verification.measure_release import join
 from tclose.verification.rows_to_release import rows_to_release
-from tclose.verification.sensitive_domains import Placed, place_values
+from tclose.verification.sensitive_domains import PlacedValues, place_values
 from tclose.verification.transport_work import TransportWork
 from tclose.verification.truth import same_combinations
 
@@ -90,7 +90,7 @@ class _LeftOut:
 
     def broken(self) -> Iterator[str]:
         """What they break of t, l and caps, against what is released."""
-        placed: dict[str, Placed] = {}
+        placed: dict[str, PlacedValues] = {}
         for sensitive in self.schema.sensitive:
             name = sensitive.column
             column = self.original.column(name).gather(self.eligible)
@@ -135,13 +135,13 @@ def _surplus(before: Integers, after: Integers) -> Flags | None:
     return left
 
 
-def _counts(placed: Placed, left: Flags) -> tuple[Integers, Integers]:
+def _counts(placed: PlacedValues, left: Flags) -> tuple[Integers, Integers]:
     """How often each value is left out, and released."""
     size = placed.ground.size
     return tuple(np.bincount(placed.codes[each], minlength=size).astype(np.int64) for each in (left, ~left))  # type: ignore[return-value]
 
 
-def _far(name: str, t: Fraction | None, placed: Placed, left: Flags) -> Iterator[str]:
+def _far(name: str, t: Fraction | None, placed: PlacedValues, left: Flags) -> Iterator[str]:
     if t is None:
         return
     counts, reference = _counts(placed, left)
@@ -160,7 +160,7 @@ def _far(name: str, t: Fraction | None, placed: Placed, left: Flags) -> Iterator
         )
 
 
-def _not_diverse(name: str, asked: Diversity | None, placed: Placed, left: Flags) -> Iterator[str]:
+def _not_diverse(name: str, asked: Diversity | None, placed: PlacedValues, left: Flags) -> Iterator[str]:
     if asked is None:
         return
     counts, _ = _counts(placed, left)
@@ -171,7 +171,7 @@ def _not_diverse(name: str, asked: Diversity | None, placed: Placed, left: Flags
             yield f"l of '{name}': the rows left out are less diverse than asked ({kind})."
 
 
-def _above(name: str, caps: BeliefCaps | None, placed: Placed, left: Flags) -> Iterator[str]:
+def _above(name: str, caps: BeliefCaps | None, placed: PlacedValues, left: Flags) -> Iterator[str]:
     """Caps by their definitions; a value that nothing released has may not be left out under beta at all."""
     if caps is None:
         return

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from tclose.schema.columns import Quasi
 from tclose.verification.covering import HIDDEN, Originals, limits_of
-from tclose.verification.distinct_values import Factored
-from tclose.verification.exact_numbers import Integers, Scaled, aligned, read_numbers, scaled_fractions
+from tclose.verification.distinct_values import FactoredColumn
+from tclose.verification.exact_numbers import ExactIntegers, ScaledDecimals, aligned, read_numbers, scaled_fractions
 from tclose.verification.released_classes import Grouping
 from tclose.verification.released_forms import ReleasedForm
 
@@ -20,9 +20,9 @@ EXTRA_PLACES = 2
 def wrong_means(
     groups: Grouping,
     quasi: Quasi,
-    released: Factored,
+    released: FactoredColumn,
     names: list[str],
-    values: Factored,
+    values: FactoredColumn,
     originals: Originals,
     form: ReleasedForm,
 ) -> NDArray[np.int64]:
@@ -47,12 +47,12 @@ def wrong_means(
     return np.flatnonzero(wrong)
 
 
-def own_places(numbers: Scaled) -> NDArray[np.int64]:
+def own_places(numbers: ScaledDecimals) -> NDArray[np.int64]:
     """The decimal places that each number needs.
 
     Examples
     --------
-    >>> own_places(Scaled(np.array([150, 0, 7]), 2)).tolist()
+    >>> own_places(ScaledDecimals(np.array([150, 0, 7]), 2)).tolist()
     [1, 0, 2]
     """
     found = np.zeros(len(numbers.integers), np.int64)
@@ -65,20 +65,20 @@ def own_places(numbers: Scaled) -> NDArray[np.int64]:
     return found
 
 
-def _clamped(originals: Originals, quasi: Quasi) -> Scaled:
+def _clamped(originals: Originals, quasi: Quasi) -> ScaledDecimals:
     """The numbers of the originals, those beyond bottom and top as these."""
     points = originals.points
     for limit, bound in zip(limits_of(quasi), (np.maximum, np.minimum), strict=True):
         if limit is not None:
             points, scaled = aligned(points, scaled_fractions([limit]))
-            points = Scaled(bound(points.integers, scaled.integers[0]), points.places)
+            points = ScaledDecimals(bound(points.integers, scaled.integers[0]), points.places)
     return points
 
 
 def _are_off(
     names: list[str],
     mean_of: NDArray[np.int64],
-    numbers: Scaled,
+    numbers: ScaledDecimals,
     numbers_at: NDArray[np.int32],
     labels: NDArray[np.int64],
     form: ReleasedForm,
@@ -100,7 +100,7 @@ def _are_off(
     kind = object if wide or max(4 * largest, 1) * 10**most * len(labels) >= 2**62 else np.int64
     powers = np.array([10**power for power in range(most + 1)], kind)
     finer, coarser = powers[np.maximum(behind, 0)], powers[np.maximum(-behind, 0)]
-    sums: Integers = np.zeros(len(mean_of), kind)
+    sums: ExactIntegers = np.zeros(len(mean_of), kind)
     np.add.at(sums, labels, numbers.integers.astype(kind)[numbers_at])
     counts = np.bincount(labels, minlength=len(mean_of)).astype(kind)
     shown = means.integers.astype(kind)[mean_of]

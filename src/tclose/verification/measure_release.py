@@ -18,12 +18,12 @@ from tclose.schema.columns import Diversity, Joint, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
 from tclose.verification.belief_rises import ReachedRise, RiseSearch
-from tclose.verification.class_diversity import DiversitySearch, Reached
+from tclose.verification.class_diversity import DiversitySearch, LeastDiversity
 from tclose.verification.class_work import ClassWork, closed_form
 from tclose.verification.farthest_class import Farthest, all_distances
 from tclose.verification.ground_definitions import CostTable, Ground, LineGround, MeanOfGrounds, StarGround, TreeGround
 from tclose.verification.released_classes import ClassCounts, Grouping, GroupSizes, count_values, group_rows
-from tclose.verification.sensitive_domains import Placed, place_values
+from tclose.verification.sensitive_domains import PlacedValues, place_values
 from tclose.verification.share_changes import ShareChange, share_changes
 from tclose.verification.transport_work import TransportWork
 
@@ -32,7 +32,7 @@ MOST_COMBINATIONS = 500
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What a table reaches.
+    """What was measured of a table: its classes, k, t and l.
 
     Attributes
     ----------
@@ -46,13 +46,25 @@ class Measured:
         Of each sensitive attribute, how many rows have no value.
     rises
         Of each sensitive attribute with caps on belief in rows, how far shares of its values rise.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 22, 23, 61, 62, 63], "illness": ["flu", "cold"] * 3})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 3, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> release = tclose.anonymize(table, asked, method="mondrian", seed=1)
+    >>> measured = release.measured
+    >>> measured.classes, measured.k, measured.t["illness"], measured.l["illness"].distinct
+    (2, 3, Fraction(1, 6), 2)
     """
 
     rows: int
     classes: int
     k: int
     t: dict[str, Fraction]
-    l: dict[str, Reached]  # noqa: E741 - the name of the field's literature
+    l: dict[str, LeastDiversity]  # noqa: E741 - the name of the field's literature
     n_missing: dict[str, int]
     rises: dict[str, ReachedRise]
     _source: Source = field(repr=False)
@@ -74,7 +86,7 @@ class Measured:
         """How far each class is from the table, in a sensitive attribute or a joint; the table is read anew."""
         return self.distances_of(self.placed(name))
 
-    def distances_of(self, placed: Placed) -> ClassDistances:
+    def distances_of(self, placed: PlacedValues) -> ClassDistances:
         """The same of an attribute that was read already."""
         return _distances(self.grouping, placed)
 
@@ -93,7 +105,7 @@ class Measured:
         size = placed.ground.size
         return np.bincount(placed.codes, minlength=size), count_values(self.grouping, placed.codes, size)
 
-    def placed(self, name: str) -> Placed:
+    def placed(self, name: str) -> PlacedValues:
         """The values of an attribute or a joint and their distance; the table is read anew."""
         columns = {each.column: each for each in self._schema.sensitive}
         joint = next((each for each in self._schema.joint if each.name == name), None)
@@ -178,9 +190,9 @@ def measure(
     names = tuple(schema.released_quasi if columns is None else columns)
     groups = group_rows(source, names)
     joined = {column for joint in schema.joint for column in joint.columns}
-    kept: dict[str, Placed] = {}
+    kept: dict[str, PlacedValues] = {}
     t: dict[str, Fraction] = {}
-    reached: dict[str, Reached] = {}
+    reached: dict[str, LeastDiversity] = {}
     n_missing: dict[str, int] = {}
     rises: dict[str, ReachedRise] = {}
     for sensitive in schema.sensitive:
@@ -201,8 +213,8 @@ def measure(
 
 
 def _measure_one(
-    groups: Grouping, placed: Placed, sensitive: Sensitive, caps: BeliefCaps | None
-) -> tuple[Fraction, Reached, ReachedRise | None]:
+    groups: Grouping, placed: PlacedValues, sensitive: Sensitive, caps: BeliefCaps | None
+) -> tuple[Fraction, LeastDiversity, ReachedRise | None]:
     """Distance, diversity and rises, where these are capped, in one pass over the classes."""
     return measure_classes_of(groups, placed.codes, placed.ground, _reference(placed), sensitive, caps)
 
@@ -214,7 +226,7 @@ def measure_classes_of(
     reference: NDArray[np.int64],
     sensitive: Sensitive,
     caps: BeliefCaps | None,
-) -> tuple[Fraction, Reached, ReachedRise | None]:
+) -> tuple[Fraction, LeastDiversity, ReachedRise | None]:
     """The same of classes of a table in which values occur as often as the reference says."""
     farthest = Farthest(work_on(ground, reference))
     diversity = DiversitySearch(sensitive.l or Diversity())
@@ -227,7 +239,7 @@ def measure_classes_of(
     return farthest.result(), diversity.result(), None if rises is None else rises.result()
 
 
-def _farthest(groups: Grouping, placed: Placed) -> Fraction:
+def _farthest(groups: Grouping, placed: PlacedValues) -> Fraction:
     return farthest_of(groups, placed.codes, placed.ground, _reference(placed))
 
 
@@ -239,7 +251,7 @@ def farthest_of(groups: Grouping, codes: NDArray[np.int32], ground: Ground, refe
     return farthest.result()
 
 
-def work_under(placed: Placed) -> ClassWork:
+def work_under(placed: PlacedValues) -> ClassWork:
     """What measures classes by the distance of an attribute."""
     return work_on(placed.ground, _reference(placed))
 
@@ -252,11 +264,11 @@ def work_on(ground: Ground, reference: NDArray[np.int64]) -> ClassWork:
     return TransportWork(ground, reference, n_rows)
 
 
-def _reference(placed: Placed) -> NDArray[np.int64]:
+def _reference(placed: PlacedValues) -> NDArray[np.int64]:
     return np.bincount(placed.codes, minlength=placed.ground.size).astype(np.int64)
 
 
-def join(joint: Joint, placed: dict[str, Placed]) -> Placed:
+def join(joint: Joint, placed: dict[str, PlacedValues]) -> PlacedValues:
     """The combinations of values that occur, and the mean of the distances of their parts.
 
     Raises
@@ -277,10 +289,10 @@ def join(joint: Joint, placed: dict[str, Placed]) -> Placed:
             )
         places = [(*places[key // part.ground.size], key % part.ground.size) for key in known.tolist()]
     ground = MeanOfGrounds(tuple(part.ground for part in parts), tuple(places))
-    return Placed(keys.astype(np.int32), ground, 0)
+    return PlacedValues(keys.astype(np.int32), ground, 0)
 
 
-def _distances(groups: Grouping, attribute: Placed) -> ClassDistances:
+def _distances(groups: Grouping, attribute: PlacedValues) -> ClassDistances:
     work = work_under(attribute)
     floats = all_distances(count_values(groups, attribute.codes, attribute.ground.size), work)
 

@@ -17,23 +17,25 @@ from tclose.schema.schema import Schema
 from tclose.verification.belief_rises import CountedShares, ReachedRise, RiseSearch
 from tclose.verification.ground_definitions import TreeGround
 from tclose.verification.measure_release import Measured, exact_and_float
-from tclose.verification.persons import Units
+from tclose.verification.persons import RowPersons
 from tclose.verification.released_classes import ClassCounts, Grouping
-from tclose.verification.sensitive_domains import Placed
+from tclose.verification.sensitive_domains import PlacedValues
 
 Integers = NDArray[np.int64]
 NOTHING_ASKED = BeliefCaps()
 
 
-def person_rises(groups: Grouping, units: Units, placed: Placed, asked: BeliefCaps = NOTHING_ASKED) -> ReachedRise:
+def person_rises(
+    groups: Grouping, units: RowPersons, placed: PlacedValues, asked: BeliefCaps = NOTHING_ASKED
+) -> ReachedRise:
     """The largest rises of shares of persons, and whether they are within the caps.
 
     Examples
     --------
     >>> from tclose.verification.ground_definitions import StarGround
     >>> groups = Grouping(np.array([0, 0, 0, 1]), np.array([3, 1]))
-    >>> units = Units(np.array([0, 0, 1, 2], np.int32), 3)
-    >>> person_rises(groups, units, Placed(np.array([0, 0, 1, 1], np.int32), StarGround(2), 0)).rise
+    >>> units = RowPersons(np.array([0, 0, 1, 2], np.int32), 3)
+    >>> person_rises(groups, units, PlacedValues(np.array([0, 0, 1, 1], np.int32), StarGround(2), 0)).rise
     Fraction(1, 3)
     """
     rows, kinds, n_kinds = _kinds_of_rows(placed, asked.levels)
@@ -50,7 +52,7 @@ def person_rises(groups: Grouping, units: Units, placed: Placed, asked: BeliefCa
     return search.result()
 
 
-def rises_in_persons(measured: Measured, schema: Schema, units: Units) -> dict[str, ReachedRise]:
+def rises_in_persons(measured: Measured, schema: Schema, units: RowPersons) -> dict[str, ReachedRise]:
     """Of each sensitive attribute how far shares of persons rise, and whether they keep its caps."""
     return {
         each.column: person_rises(measured.grouping, units, measured.placed(each.column), each.caps or NOTHING_ASKED)
@@ -66,7 +68,7 @@ def rises_as_dict(found: Mapping[str, ReachedRise]) -> dict[str, Any]:
     }
 
 
-def _kinds_of_rows(placed: Placed, levels: bool) -> tuple[Integers, Integers, int]:
+def _kinds_of_rows(placed: PlacedValues, levels: bool) -> tuple[Integers, Integers, int]:
     """Rows, and what each has: its value; or the leaf and every node above it, the root left out, one at a time."""
     everyone = np.arange(len(placed.codes))
     if not levels:

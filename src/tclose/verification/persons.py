@@ -25,7 +25,7 @@ MOST_EACH = 20  # rows of one value, on average: of a column with fewer values n
 
 
 @dataclass(frozen=True)
-class Units:
+class RowPersons:
     """The person each row is about.
 
     Attributes
@@ -44,7 +44,7 @@ class Units:
 
         Examples
         --------
-        >>> units = Units(np.array([0, 0, 0, 1, 1, 0], np.int32), 2)
+        >>> units = RowPersons(np.array([0, 0, 0, 1, 1, 0], np.int32), 2)
         >>> units.in_classes(Grouping(np.array([0, 0, 0, 1, 1, 1]), np.array([3, 3]))).tolist()
         [1, 2]
         """
@@ -58,7 +58,7 @@ class Units:
         return int(self.in_classes(groups).min(initial=self.n))
 
 
-def read_units(source: Source, schema: Schema, rows: NDArray[np.int64] | None = None) -> Units | None:
+def read_units(source: Source, schema: Schema, rows: NDArray[np.int64] | None = None) -> RowPersons | None:
     """The person of each row, or of some rows in their order; None where no column says it.
 
     Raises
@@ -78,7 +78,7 @@ def read_units(source: Source, schema: Schema, rows: NDArray[np.int64] | None = 
             f"Column '{schema.unit}' is the unit, and {n_missing} of {len(found.codes)} rows have none. Fill it in, or "
             "leave those rows out."
         )
-    return Units(found.codes, len(found.values))
+    return RowPersons(found.codes, len(found.values))
 
 
 def _firsts(column: pl.Series) -> pl.Series:

@@ -45,7 +45,7 @@ from tclose.verification.sensitive_domains import factored_column
 from tclose.verification.value_pairs import count_pairs
 
 LONGEST_EXACT = 200  # characters of a fraction that is still written out
-Share = tuple[int, int]  # numerator and denominator, which need not be in lowest terms
+LossFraction = tuple[int, int]  # numerator and denominator, which need not be in lowest terms
 NOTHING, ALL = (0, 1), (1, 1)
 SPANNED = ("numeric", "date")
 
@@ -155,7 +155,11 @@ def _is_tail(span: Span | str | None) -> bool:
 
 
 def _summed(
-    shares: Sequence[Share | None], counts: Sequence[int], stars: Sequence[int], tails: Sequence[bool], quasi: Quasi
+    shares: Sequence[LossFraction | None],
+    counts: Sequence[int],
+    stars: Sequence[int],
+    tails: Sequence[bool],
+    quasi: Quasi,
 ) -> ColumnLoss:
     """The mean of shares that occur so often; shares of one denominator are added as integers first."""
     unread = sum(count for share, count in zip(shares, counts, strict=True) if share is None)
@@ -175,7 +179,7 @@ def _summed(
     return ColumnLoss(total / rows if rows else Fraction(0), (*degrees,), sum(stars))  # type: ignore[arg-type]
 
 
-def _shares_of(names: list[str], quasi: Quasi, schema: Schema, form: ReleasedForm) -> list[Share | None]:
+def _shares_of(names: list[str], quasi: Quasi, schema: Schema, form: ReleasedForm) -> list[LossFraction | None]:
     """What each distinct released text loses; None where it is nothing that a release says."""
     if quasi.kind == "digits":
         return [(name.count(HIDDEN), len(name)) for name in names]
@@ -205,14 +209,14 @@ def _ends_of(span: Span) -> Iterator[Fraction]:
     return (end for end in (span.low, span.high, span.below, span.above) if end is not None)
 
 
-def widths(spans: Sequence[Span | str | None], least: Fraction, most: Fraction) -> list[Share | None]:
+def widths(spans: Sequence[Span | str | None], least: Fraction, most: Fraction) -> list[LossFraction | None]:
     """The width of each span over that from `least` to `most`, 1 for a star; None for what is not within."""
     ends = {end.denominator for span in spans if isinstance(span, Span) for end in _ends_of(span)}
     unit = lcm(least.denominator, most.denominator, *ends)
     floor, ceiling = int(least * unit), int(most * unit)
     whole = max(ceiling - floor, 1)
 
-    def share(span: Span | str | None) -> Share | None:
+    def share(span: Span | str | None) -> LossFraction | None:
         if not isinstance(span, Span):
             return None if span is None else ALL
         low = floor if span.low is None else span.low.numerator * (unit // span.low.denominator)
@@ -276,7 +280,7 @@ def _between(low: Fraction | str | None, high: Fraction | str | None, quasi: Qua
     return Span(low, high, bottom if low is None else None, top if high is None else None)
 
 
-def _in_tree(hierarchy: Hierarchy | Builder | None, form: ReleasedForm) -> Callable[[str], Share | None]:
+def _in_tree(hierarchy: Hierarchy | Builder | None, form: ReleasedForm) -> Callable[[str], LossFraction | None]:
     """What a label loses; a column without hierarchy has its values alone."""
     if isinstance(hierarchy, Hierarchy):
         return _label_share(hierarchy, form)
@@ -287,11 +291,11 @@ def _in_tree(hierarchy: Hierarchy | Builder | None, form: ReleasedForm) -> Calla
     return _interval_level(hierarchy, form) if isinstance(hierarchy, Intervals) else lambda _name: NOTHING
 
 
-def _label_share(hierarchy: Hierarchy, form: ReleasedForm) -> Callable[[str], Share | None]:
+def _label_share(hierarchy: Hierarchy, form: ReleasedForm) -> Callable[[str], LossFraction | None]:
     """What a label loses; a leaf that is a number may be written with the decimal sign of the schema."""
     shares = _leaf_shares(hierarchy)
 
-    def share(name: str) -> Share | None:
+    def share(name: str) -> LossFraction | None:
         found = shares.get(name)
         if found is None and form.mark != "." and form.number(name) is not None:
             return shares.get(name.replace(form.mark, "."))
@@ -300,7 +304,7 @@ def _label_share(hierarchy: Hierarchy, form: ReleasedForm) -> Callable[[str], Sh
     return share
 
 
-def _leaf_shares(hierarchy: Hierarchy) -> dict[str, Share | None]:
+def _leaf_shares(hierarchy: Hierarchy) -> dict[str, LossFraction | None]:
     leaves = hierarchy.leaf_counts.tolist()
     most: dict[str, int] = {}
     for label, count in zip(hierarchy.labels, leaves, strict=True):
@@ -308,10 +312,10 @@ def _leaf_shares(hierarchy: Hierarchy) -> dict[str, Share | None]:
     return {label: (count, leaves[0]) if count > 1 else NOTHING for label, count in most.items()}
 
 
-def _prefix_level(builder: Prefixes) -> Callable[[str], Share | None]:
+def _prefix_level(builder: Prefixes) -> Callable[[str], LossFraction | None]:
     """A beginning of n characters is at the level of the shortest declared length that is n or more."""
 
-    def level(name: str) -> Share:
+    def level(name: str) -> LossFraction:
         shown = name.rstrip(HIDDEN)
         above = sum(length >= len(shown) for length in builder.lengths)
         return (above, len(builder.lengths) + 1) if len(shown) < len(name) else NOTHING
@@ -319,8 +323,8 @@ def _prefix_level(builder: Prefixes) -> Callable[[str], Share | None]:
     return level
 
 
-def _period_level(builder: Dates, form: ReleasedForm) -> Callable[[str], Share | None]:
-    def level(name: str) -> Share | None:
+def _period_level(builder: Dates, form: ReleasedForm) -> Callable[[str], LossFraction | None]:
+    def level(name: str) -> LossFraction | None:
         if form.format is not None and form.day(name) is not None:
             return NOTHING
         match = PERIOD.fullmatch(name)
@@ -334,10 +338,10 @@ def _period_level(builder: Dates, form: ReleasedForm) -> Callable[[str], Share |
     return level
 
 
-def _interval_level(builder: Intervals, form: ReleasedForm) -> Callable[[str], Share | None]:
+def _interval_level(builder: Intervals, form: ReleasedForm) -> Callable[[str], LossFraction | None]:
     widths = [fraction_of(width) for width in builder.widths]
 
-    def level(name: str) -> Share | None:
+    def level(name: str) -> LossFraction | None:
         ends = half_open(name, form)
         if ends is None:
             return None if form.number(name) is None else NOTHING

@@ -18,11 +18,11 @@ from tclose.errors import TableError
 from tclose.schema.columns import Joint, Quasi, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
-from tclose.verification.distinct_values import Factored, factorize
+from tclose.verification.distinct_values import FactoredColumn, factorize
 from tclose.verification.ground_definitions import Ground
 from tclose.verification.measure_release import join
 from tclose.verification.published_loss import ColumnLoss, PublishedLoss, column_weights, loss_of_column
-from tclose.verification.sensitive_domains import Placed, factored_column, place_values
+from tclose.verification.sensitive_domains import PlacedValues, factored_column, place_values
 from tclose.verification.single_spellings import missing_spellings
 
 Integers = NDArray[np.int64]
@@ -70,7 +70,7 @@ class PartCounts:
     joints: dict[str, tuple[Integers, Integers]]
 
 
-def read_part(frame: pl.DataFrame, schema: Schema) -> tuple[dict[str, Factored], PartCounts]:
+def read_part(frame: pl.DataFrame, schema: Schema) -> tuple[dict[str, FactoredColumn], PartCounts]:
     """Number the cells of a part by the part's own values, and count them.
 
     Examples
@@ -81,7 +81,7 @@ def read_part(frame: pl.DataFrame, schema: Schema) -> tuple[dict[str, Factored],
     ([0, 1, 0], [0, 2, 1])
     """
     sensitive = {each.column for each in schema.sensitive}
-    found: dict[str, Factored] = {}
+    found: dict[str, FactoredColumn] = {}
     columns: dict[str, CountedColumn] = {}
     for name in frame.columns:
         column = frame[name]
@@ -107,7 +107,7 @@ def _spellings(column: pl.Series) -> frozenset[str]:
     return frozenset(found)
 
 
-def _combinations(joint: Joint, found: Mapping[str, Factored]) -> tuple[Integers, Integers]:
+def _combinations(joint: Joint, found: Mapping[str, FactoredColumn]) -> tuple[Integers, Integers]:
     rows = np.stack([found[column].codes for column in joint.columns], axis=1).astype(np.int64)
     cells, counts = np.unique(rows, axis=0, return_counts=True)
     if len(cells) > MOST_CELLS:
@@ -226,7 +226,7 @@ class ReleaseCounts:
         return {name: table_among(column.values, self.columns[name].values) for name, column in part.columns.items()}
 
     def _with_attributes(self, parts: Sequence[PartCounts]) -> ReleaseCounts:
-        placed: dict[str, Placed] = {}
+        placed: dict[str, PlacedValues] = {}
         found: list[AttributeReference] = []
         try:
             for sensitive in self.schema.sensitive:
@@ -236,7 +236,7 @@ class ReleaseCounts:
                 present[:-1] = True
                 here = place_values(values.filter(pl.Series(present)), sensitive, self.schema, times[present])
                 places = np.append(here.codes, [] if present[-1] else [0]).astype(np.int32)
-                placed[sensitive.column] = Placed(places, here.ground, here.n_missing)
+                placed[sensitive.column] = PlacedValues(places, here.ground, here.n_missing)
                 reference = _summed(here.codes, times[present], here.ground.size)
                 name = sensitive.column
                 found.append(AttributeReference(name, (name,), here.ground, reference, places, asked=sensitive))
@@ -246,7 +246,9 @@ class ReleaseCounts:
         n_missing = {name: each.n_missing for name, each in placed.items()}
         return replace(self, attributes=tuple(found), n_missing=n_missing)
 
-    def _joint(self, joint: Joint, parts: Sequence[PartCounts], placed: Mapping[str, Placed]) -> AttributeReference:
+    def _joint(
+        self, joint: Joint, parts: Sequence[PartCounts], placed: Mapping[str, PlacedValues]
+    ) -> AttributeReference:
         keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
         codes: list[Integers] = [np.zeros(0, np.int64) for _ in joint.columns]
         for part in parts:
@@ -260,7 +262,7 @@ class ReleaseCounts:
             counts = np.concatenate([counts, times])
         known, first, back = np.unique(keys, return_index=True, return_inverse=True)
         of_parts = {
-            name: Placed(placed[name].codes[each[first]], placed[name].ground, 0)
+            name: PlacedValues(placed[name].codes[each[first]], placed[name].ground, 0)
             for name, each in zip(joint.columns, codes, strict=True)
         }
         joined = join(joint, of_parts)

@@ -49,7 +49,8 @@ class ReleasedForm:
         pair = read_number(text, self.mark, self.thousands)
         if pair is None or text != text.strip():
             return None
-        return Fraction(pair[0]) * Fraction(10) ** pair[1]
+        integer, exponent = pair
+        return Fraction(integer * 10**exponent) if exponent >= 0 else Fraction(integer, 10**-exponent)
 
     def day(self, text: str) -> Fraction | None:
         """The day since 1970 that a text writes."""

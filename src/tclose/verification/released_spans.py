@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.schema.columns import Quasi
 from tclose.verification.calendar_times import period_ends
-from tclose.verification.exact_numbers import Integers, Scaled, aligned, fraction_of, scaled_fractions
+from tclose.verification.exact_numbers import ExactIntegers, ScaledDecimals, aligned, fraction_of, scaled_fractions
 from tclose.verification.released_forms import ReleasedForm
 
 PLAIN = ReleasedForm()
@@ -44,6 +45,7 @@ class Span:
         return self.low is not None and self.low == self.high
 
 
+@lru_cache(maxsize=1 << 14)  # a stream shows the same intervals again and again
 def read_span(text: str, dates: bool, form: ReleasedForm = PLAIN) -> Span | None:
     """What a released text says; None if it is neither a value nor an interval in this form.
 
@@ -123,14 +125,14 @@ def _is_snapped(end: Fraction, quasi: Quasi, is_low: bool) -> bool:
 
 
 def within(
-    spans: Sequence[Span | None], at: NDArray[np.int64], values: Scaled, which: NDArray[np.int64]
+    spans: Sequence[Span | None], at: NDArray[np.int64], values: ScaledDecimals, which: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Whether span number `at` covers value number `which`, pair by pair.
 
     Examples
     --------
     >>> spans = [Span(Fraction(20), Fraction(45)), Span(None, Fraction(18), strict=True)]
-    >>> within(spans, np.array([0, 1, 1]), Scaled(np.array([45, 18, 17]), 0), np.array([0, 1, 2])).tolist()
+    >>> within(spans, np.array([0, 1, 1]), ScaledDecimals(np.array([45, 18, 17]), 0), np.array([0, 1, 2])).tolist()
     [True, False, True]
     """
     known = np.array([span is not None for span in spans], bool)
@@ -147,8 +149,8 @@ def within(
 
 
 def _ends(
-    spans: Sequence[Span | None], values: Scaled, pick: Callable[[Span], Fraction | None]
-) -> tuple[NDArray[np.bool_], Integers, Integers]:
+    spans: Sequence[Span | None], values: ScaledDecimals, pick: Callable[[Span], Fraction | None]
+) -> tuple[NDArray[np.bool_], ExactIntegers, ExactIntegers]:
     """Which spans have an end on that side, the ends, and the values over the same power of ten."""
     ends = [pick(span) if span is not None else None for span in spans]
     scaled, numbers = aligned(scaled_fractions([end or Fraction(0) for end in ends]), values)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
 from tclose.verification.persons import read_units
+from tclose.verification.picked_rows import picked_rows
 from tclose.verification.truth import rows_lacking_values
 
 
@@ -22,7 +23,7 @@ class PersonsToRelease(NamedTuple):
         The person of each row of the original.
     must, may
         For each person, whether a row must be released, and whether one may be. The row that was picked may be one that
-        `missing = "drop"` leaves out.
+        `missing = "drop"` leaves out; where it is drawn at random, it is not known which that is.
     """
 
     of_rows: NDArray[np.int32]
@@ -31,8 +32,13 @@ class PersonsToRelease(NamedTuple):
 
 
 def rows_to_release(original: Source, schema: Schema) -> NDArray[np.int64]:
-    """The rows of a table that are released unless they are left out: all, or those without missing values."""
-    rows = np.arange(original.n_rows)
+    """The rows of a table that are released unless they are left out.
+
+    All, or those that are the first or last of their person, where one of each is kept; of these, those without missing
+    values under `drop`.
+    """
+    picked = picked_rows(original, schema)
+    rows = np.arange(original.n_rows) if picked is None else np.flatnonzero(picked)
     return rows[~rows_lacking_values(original, schema, rows)] if schema.missing == "drop" else rows
 
 
@@ -51,6 +57,7 @@ def persons_to_release(original: Source, schema: Schema) -> PersonsToRelease | N
     units = read_units(original, schema)
     if units is None:
         return None
-    rows = np.bincount(units.codes, minlength=units.n)
+    picked = picked_rows(original, schema)
+    rows = np.bincount(units.codes if picked is None else units.codes[picked], minlength=units.n)
     complete = np.bincount(units.codes[rows_to_release(original, schema)], minlength=units.n)
     return PersonsToRelease(units.codes, complete == rows, complete > 0)

@@ -14,13 +14,20 @@ from tclose.schema.columns import Sensitive
 from tclose.schema.schema import Schema
 from tclose.verification.calendar_times import clocks_of, times_of
 from tclose.verification.cell_meanings import missing_among, names_of
-from tclose.verification.distinct_values import Factored, factorize
-from tclose.verification.exact_numbers import Scaled, aligned, as_integers, fraction_of, numbers_of, scaled_fractions
+from tclose.verification.distinct_values import FactoredColumn, factorize
+from tclose.verification.exact_numbers import (
+    ScaledDecimals,
+    aligned,
+    as_integers,
+    fraction_of,
+    numbers_of,
+    scaled_fractions,
+)
 from tclose.verification.ground_definitions import CostTable, Ground, LineGround, StarGround, cost_table_of, tree_of
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedValues:
     """A sensitive attribute: the place of each row's value in its domain, and the distances there.
 
     Attributes
@@ -40,7 +47,7 @@ class Placed:
 
 def place_values(
     column: pl.Series, sensitive: Sensitive, schema: Schema, times: NDArray[np.int64] | None = None
-) -> Placed:
+) -> PlacedValues:
     """Read a sensitive column, each row of which may stand for several (`times`) of a larger table.
 
     Raises
@@ -53,7 +60,7 @@ def place_values(
     >>> schema = Schema.from_dict({"k": 1, "quasi": {"q": {"kind": "text"}},
     ...     "sensitive": {"until": {"distance": "ordered", "t": 1}}})
     >>> place_values(pl.Series("until", ["9999-12-31", "2020-01-01", "2021-01-01"]), schema.sensitive[0], schema)
-    Placed(codes=array([2, 0, 1], dtype=int32), ground=LineGround(points=array([0, 1, 2]), length=2), n_missing=0)
+    PlacedValues(codes=array([2, 0, 1], dtype=int32), ground=LineGround(points=array([0, 1, 2]), length=2), n_missing=0)
     """
     found = factorize(column)
     gone = missing_among(found.values, schema.missing_values, sensitive.is_measured, schema.decimal)
@@ -64,7 +71,7 @@ def place_values(
     places, ground = reading.read()
     table = np.full(len(found.values) + 1, ground.size - 1, np.int32)  # the last is for null: code -1
     table[:-1][~gone] = places
-    return Placed(table[found.codes], ground, n_missing)
+    return PlacedValues(table[found.codes], ground, n_missing)
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,7 @@ class _Reading:
         places = self.among([hierarchy.labels[leaf] for leaf in bare.leaves], "hierarchy")
         return places, tree_of(parents, missing=True) if self.missing else bare
 
-    def numbers(self) -> Scaled:
+    def numbers(self) -> ScaledDecimals:
         numbers, known = numbers_of(self.values, self.mark, self.thousands)
         if not known.all():
             rows = int(self.counts[~known].sum())
@@ -156,12 +163,12 @@ class _Reading:
         return places, LineGround(np.arange(size), max(size - 1, 0))
 
 
-def distinct_points(numbers: Scaled) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def distinct_points(numbers: ScaledDecimals) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The numbers that occur, ascending, and the place of each among them: `1` and `1.0` are one number.
 
     Examples
     --------
-    >>> distinct_points(Scaled(np.array([10, 5, 10]), 1))
+    >>> distinct_points(ScaledDecimals(np.array([10, 5, 10]), 1))
     (array([ 5, 10]), array([1, 0, 1]))
     """
     points, places = np.unique(numbers.integers, return_inverse=True)
@@ -194,7 +201,7 @@ def equal_bins(ranks: NDArray[np.int64], counts: NDArray[np.int64], bins: int) -
     return np.asarray(found[ranks], np.int64)
 
 
-def factored_column(column: pl.Series) -> Factored:
+def factored_column(column: pl.Series) -> FactoredColumn:
     """A released quasi-identifier or kept column as it stands: empty text and null are one."""
     found = factorize(column)
     if found.values.dtype != pl.String or not (found.values == "").any():
@@ -202,4 +209,4 @@ def factored_column(column: pl.Series) -> Factored:
     empty = (found.values == "").to_numpy()
     table = np.full(len(empty) + 1, -1, np.int32)
     table[:-1][~empty] = np.arange(int((~empty).sum()), dtype=np.int32)
-    return Factored(table[found.codes], found.values.filter(pl.Series(~empty)))
+    return FactoredColumn(table[found.codes], found.values.filter(pl.Series(~empty)))

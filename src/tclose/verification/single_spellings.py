@@ -1,4 +1,4 @@
-"""Spellings that a file shows and no measure tells apart: of a missing cell, and of zero."""
+"""Spellings that a file shows and no measure tells apart: of a missing cell, of zero, of a number or a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import polars as pl
 
+from tclose.schema.columns import Sensitive
+from tclose.schema.schema import Schema
 from tclose.table.source import Source
+from tclose.verification.calendar_times import clocks_of, times_of
+from tclose.verification.cell_meanings import missing_among
+from tclose.verification.exact_numbers import numbers_of
 
 
 def spelling_problems(source: Source, names: Iterable[str]) -> Iterator[str]:
@@ -62,3 +67,43 @@ def has_both_zeros(column: pl.Series) -> bool:
         return False
     signs = np.signbit(column.filter((column == 0).fill_null(False)).to_numpy())
     return bool(signs.any()) and not bool(signs.all())
+
+
+def value_spelling_problems(column: str, values: pl.Series, has_null: bool, schema: Schema) -> Iterator[str]:
+    """What a sensitive column, of which these are the distinct values without null, spells in several ways.
+
+    All spellings of missing are measured as one value, and so are all texts that write one number or time.
+
+    Examples
+    --------
+    >>> schema = Schema.from_dict({"k": 1, "missing_values": ["?"], "quasi": {"q": {"kind": "text"}},
+    ...     "sensitive": {"pay": {"distance": "ordered", "t": 1}}})
+    >>> for values in (["1", "2.50", "?"], ["1", "1.0"], ["1", "?", ""]):
+    ...     print(list(value_spelling_problems("pay", pl.Series(values), False, schema)))
+    []
+    ["Column 'pay' writes values in several ways (1 and 1.0 are one number), which tell rows apart. Use one."]
+    ["Column 'pay' has missing cells of several spellings, which tell rows apart. Use one."]
+    """
+    sensitive = next((each for each in schema.sensitive if each.column == column), None)
+    if sensitive is None:
+        return
+    gone = missing_among(values, schema.missing_values, sensitive.is_measured, schema.decimal)
+    named = gone if values.dtype != pl.String else gone & (values != "").to_numpy()
+    if named.sum() + (has_null or bool((gone & ~named).any())) > 1:
+        yield f"Column '{column}' has missing cells of several spellings, which tell rows apart. Use one."
+    if values.dtype == pl.String and sensitive.is_measured and _has_equal(values.filter(~gone), sensitive, schema):
+        yield (
+            f"Column '{column}' writes values in several ways (1 and 1.0 are one number), which tell rows apart. "
+            "Use one."
+        )
+
+
+def _has_equal(texts: pl.Series, sensitive: Sensitive, schema: Schema) -> bool:
+    """Whether two of some distinct texts write the same number or time; what is neither is said elsewhere."""
+    times = None
+    if sensitive.distance == "ordered" and sensitive.edges is None:
+        times = times_of(texts, sensitive.format) or clocks_of(texts)
+    if times is not None:
+        return len(np.unique(times.integers)) < len(texts)
+    numbers, known = numbers_of(texts, schema.decimal, schema.thousands)
+    return bool(known.all()) and len(np.unique(numbers.integers)) < len(texts)

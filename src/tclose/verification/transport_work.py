@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.verification.class_work import EPSILON
-from tclose.verification.exact_numbers import Integers
+from tclose.verification.exact_numbers import ExactIntegers
 from tclose.verification.exact_transport import least_work
 from tclose.verification.ground_definitions import Ground, integer_costs, is_metric
 from tclose.verification.released_classes import ClassCounts
@@ -42,7 +42,7 @@ class TransportWork:
         return np.flatnonzero(self.reference)
 
     @cached_property
-    def costs(self) -> tuple[Integers, int]:
+    def costs(self) -> tuple[ExactIntegers, int]:
         """Distances between the values that occur as integers, and what these are over."""
         return integer_costs(self.ground, self.used.tolist())
 

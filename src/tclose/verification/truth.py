@@ -15,17 +15,18 @@ from tclose.table.source import Source
 from tclose.verification.calendar_times import clocks_of, moments_of
 from tclose.verification.cell_meanings import missing_among, names_of
 from tclose.verification.covering import HIDDEN, Originals, covered, limits_of, read_originals
-from tclose.verification.distinct_values import Factored, factorize
+from tclose.verification.distinct_values import FactoredColumn, factorize
 from tclose.verification.exact_numbers import numbers_of
 from tclose.verification.mean_truth import wrong_means
 from tclose.verification.persons import read_units
+from tclose.verification.picked_rows import picked_rows
 from tclose.verification.released_classes import Grouping, group_rows
 from tclose.verification.released_forms import ReleasedForm
 from tclose.verification.released_spans import PLAIN, Span, is_as_declared, read_span, within
 from tclose.verification.sensitive_domains import factored_column
 from tclose.verification.value_pairs import distinct_pairs, rows_of_pairs
 
-Point = tuple[str, int, int]  # what it is, and an integer over a power of ten
+ExactPoint = tuple[str, int, int]  # what it is, and an integer over a power of ten
 Rule = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
 
 
@@ -108,7 +109,7 @@ def same_combinations(
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class ColumnFit:
     """A released column beside the quasi-identifier it shows.
 
     Attributes
@@ -119,12 +120,14 @@ class Fit:
         Whether released value number `at` may stand for original number `which`, pair by pair; -1 is no value.
     """
 
-    released: Factored
-    originals: Factored
+    released: FactoredColumn
+    originals: FactoredColumn
     rule: Rule
 
 
-def fits_of(original: Source, released: Source, schema: Schema, quasi: Quasi, rows: NDArray[np.int64]) -> list[Fit]:
+def fits_of(
+    original: Source, released: Source, schema: Schema, quasi: Quasi, rows: NDArray[np.int64]
+) -> list[ColumnFit]:
     """Which released values of a quasi-identifier may stand for which of those in some rows of the original.
 
     One for each released column, and one for bounds that are both empty; none for means, which stand for no single row.
@@ -190,9 +193,15 @@ class _Truth:
         if (rows_of > 1).any():
             several = int((rows_of > 1).sum())
             yield f"Of {several} of the persons several rows are released, and one of each is to be kept."
+        picked = picked_rows(self.original, self.schema)
+        if picked is not None and (wrong := int((released & ~picked).sum())):
+            yield (
+                f"Of {wrong} of the persons another row is released than the {self.schema.unit_pick} by "
+                f"'{self.schema.unit_order}'."
+            )
         absent = rows_of == 0
         if self.schema.missing == "drop" and absent.any():
-            lacking = np.flatnonzero(absent[units.codes])
+            lacking = np.flatnonzero(absent[units.codes] & (True if picked is None else picked))
             absent[units.codes[lacking[self._has_missing(lacking)]]] = False
         if absent.any():
             yield f"Of {int(absent.sum())} of the persons no row is released, and one of each is to be kept."
@@ -241,30 +250,30 @@ class _Truth:
             quasi.column, self._unfit(quasi, values, originals), "released as a value that does not cover it"
         )
 
-    def fits(self, quasi: Quasi, values: Factored, originals: Originals) -> list[Fit]:
+    def fits(self, quasi: Quasi, values: FactoredColumn, originals: Originals) -> list[ColumnFit]:
         """The released columns of a quasi-identifier that is not published as a mean."""
         columns = [factored_column(self.released.column(name)) for name in quasi.released]
         return [
-            Fit(column, values, self._end_rule(quasi, place, column, originals))
+            ColumnFit(column, values, self._end_rule(quasi, place, column, originals))
             if quasi.publish == "bounds"
-            else Fit(column, values, self._cover_rule(quasi, column, originals))
+            else ColumnFit(column, values, self._cover_rule(quasi, column, originals))
             for place, column in enumerate(columns)
         ]
 
-    def empty_bounds(self, quasi: Quasi, values: Factored, originals: Originals) -> Fit:
+    def empty_bounds(self, quasi: Quasi, values: FactoredColumn, originals: Originals) -> ColumnFit:
         """Two empty bounds are a missing value where there are any: those that are open at both ends have stars."""
         ends = [factored_column(self.released.column(name)).codes == -1 for name in quasi.released]
-        shown = Factored(np.where(ends[0] & ends[1], 0, -1).astype(np.int32), pl.Series(["both empty"]))
+        shown = FactoredColumn(np.where(ends[0] & ends[1], 0, -1).astype(np.int32), pl.Series(["both empty"]))
         no_value = np.append(originals.missing, True)
         if not no_value[values.codes].any():
-            return Fit(shown, values, lambda at, which: np.ones(len(at), bool))
-        return Fit(shown, values, lambda at, which: (at == -1) | no_value[which])
+            return ColumnFit(shown, values, lambda at, which: np.ones(len(at), bool))
+        return ColumnFit(shown, values, lambda at, which: (at == -1) | no_value[which])
 
-    def _cover_rule(self, quasi: Quasi, released: Factored, originals: Originals) -> Rule:
+    def _cover_rule(self, quasi: Quasi, released: FactoredColumn, originals: Originals) -> Rule:
         names, form = names_of(released.values), ReleasedForm.of(released.values, quasi, self.schema)
         return lambda at, which: covered(names, at, originals, which, quasi, self.schema.recode, form)
 
-    def _end_rule(self, quasi: Quasi, place: int, end: Factored, originals: Originals) -> Rule:
+    def _end_rule(self, quasi: Quasi, place: int, end: FactoredColumn, originals: Originals) -> Rule:
         """A low bound is no higher, a high bound no lower; only a declared end is open."""
         names, form = names_of(end.values), ReleasedForm.of(end.values, quasi, self.schema)
         spans = [one_sided(text, quasi, place, form) for text in names]
@@ -280,7 +289,7 @@ class _Truth:
 
         return rule
 
-    def _unfit(self, quasi: Quasi, values: Factored, originals: Originals) -> NDArray[np.int64]:
+    def _unfit(self, quasi: Quasi, values: FactoredColumn, originals: Originals) -> NDArray[np.int64]:
         """The rows of which a released column does not fit."""
         wrong = np.zeros(self.released.n_rows, bool)
         for fit in self.fits(quasi, values, originals):
@@ -289,7 +298,7 @@ class _Truth:
             wrong[rows_of_pairs(fit.released, values, at[bad], which[bad])] = True
         return np.flatnonzero(wrong)
 
-    def _wrong_bounds(self, quasi: Quasi, values: Factored, originals: Originals) -> list[str]:
+    def _wrong_bounds(self, quasi: Quasi, values: FactoredColumn, originals: Originals) -> list[str]:
         """Bounds cover each row; one without a value is so on both sides, and looks like no other."""
         problems = self.sentence(
             quasi.column, self._unfit(quasi, values, originals), "released between bounds that do not cover it"
@@ -315,16 +324,17 @@ class _Truth:
         bad = same[which] != at
         return self.sentence(name, rows_of_pairs(one, other, at[bad], which[bad]), "released as another value")
 
-    def _translated(self, one: Factored, other: Factored, name: str) -> NDArray[np.int64]:
+    def _translated(self, one: FactoredColumn, other: FactoredColumn, name: str) -> NDArray[np.int64]:
         """The number among the released values of each original one; -1 is none, -2 one that is not there.
 
-        Values are the same if they are called the same or, where one side is text and the other is not,
-        are the same number or the same moment.
+        Values are the same if they are called the same. Where the attribute is read as numbers or times, or one side
+        is text and the other is not, they are the same too if they are the same number or the same moment.
         """
         places = {text: place for place, text in enumerate(names_of(one.values))}
         found = np.array([places.get(text, -2) for text in names_of(other.values)], np.int64)
         column = next((each for each in self.schema.sensitive if each.column == name), None)
-        if one.values.dtype != other.values.dtype and (found == -2).any():
+        by_value = one.values.dtype != other.values.dtype or (column is not None and column.is_measured)
+        if by_value and (found == -2).any():
             signs = self.schema.decimal, self.schema.thousands
             form = None if column is None else column.format
             points = [_points(each.values, *signs, form) for each in (one, other)]
@@ -338,7 +348,7 @@ class _Truth:
         return found
 
 
-def _points(values: pl.Series, mark: str, thousands: str, form: str | None) -> list[Point | None]:
+def _points(values: pl.Series, mark: str, thousands: str, form: str | None) -> list[ExactPoint | None]:
     """Moments, times of day or numbers of values, with what they are, in lowest terms; None where it is none of them.
 
     Examples
@@ -354,7 +364,7 @@ def _points(values: pl.Series, mark: str, thousands: str, form: str | None) -> l
         numbers, what = clocks, "time of day"
     else:
         (numbers, known), what = numbers_of(values, mark, thousands), "number"
-    found: list[Point | None] = []
+    found: list[ExactPoint | None] = []
     for integer, is_known in zip(numbers.integers.tolist(), known.tolist(), strict=True):
         places, number = numbers.places, int(integer)
         while places and number % 10 == 0:

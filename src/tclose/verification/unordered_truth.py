@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
 from tclose.verification.rows_to_release import PersonsToRelease, persons_to_release
-from tclose.verification.truth import Fit, fits_of, same_combinations
+from tclose.verification.truth import ColumnFit, fits_of, same_combinations
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -136,7 +136,7 @@ class _DistinctRows:
 class _LearntFit:
     """Whether values of a column cover others, each pair asked once where there is room to keep the answer."""
 
-    def __init__(self, fit: Fit) -> None:
+    def __init__(self, fit: ColumnFit) -> None:
         self.fit = fit
         self.n_originals = len(fit.originals.values) + 1
         size = (len(fit.released.values) + 1) * self.n_originals

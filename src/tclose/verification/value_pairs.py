@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.verification.distinct_values import Factored
+from tclose.verification.distinct_values import FactoredColumn
 
 PRESENCE = 1 << 24
 
 
-def distinct_pairs(one: Factored, other: Factored) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def distinct_pairs(one: FactoredColumn, other: FactoredColumn) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The pairs of values that stand in one row, as numbers from -1 (none) up.
 
     Examples
@@ -33,7 +33,7 @@ def distinct_pairs(one: Factored, other: Factored) -> tuple[NDArray[np.int64], N
 
 
 def count_pairs(
-    one: Factored, other: Factored, times: NDArray[np.int64] | None = None
+    one: FactoredColumn, other: FactoredColumn, times: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The same pairs, and in how many rows each stands; each row may stand for several (`times`).
 
@@ -53,7 +53,9 @@ def count_pairs(
     return at, which, counts
 
 
-def rows_of_pairs(one: Factored, other: Factored, at: NDArray[np.int64], which: NDArray[np.int64]) -> NDArray[np.int64]:
+def rows_of_pairs(
+    one: FactoredColumn, other: FactoredColumn, at: NDArray[np.int64], which: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """The rows that hold one of these pairs."""
     if not len(at):
         return np.zeros(0, np.int64)
@@ -61,7 +63,7 @@ def rows_of_pairs(one: Factored, other: Factored, at: NDArray[np.int64], which: 
     return np.flatnonzero(np.isin(_pair_keys(one, other), wanted))
 
 
-def _pair_keys(one: Factored, other: Factored) -> NDArray[np.int64]:
+def _pair_keys(one: FactoredColumn, other: FactoredColumn) -> NDArray[np.int64]:
     keys = (one.codes + np.int64(1)) * (len(other.values) + 1)
     keys += other.codes
     keys += 1

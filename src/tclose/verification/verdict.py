@@ -8,7 +8,7 @@ from typing import Any
 
 from tclose.schema.schema import Schema
 from tclose.verification.belief_rises import ReachedRise
-from tclose.verification.class_diversity import Reached
+from tclose.verification.class_diversity import LeastDiversity
 from tclose.verification.measure_release import Measured
 from tclose.verification.person_rises import rises_as_dict
 
@@ -97,7 +97,7 @@ class Verdict:
         return self.measured.t if self.measured else {}
 
     @property
-    def l(self) -> dict[str, Reached]:  # noqa: E743
+    def l(self) -> dict[str, LeastDiversity]:  # noqa: E743
         """By sensitive attribute, the diversity of the least diverse classes."""
         return self.measured.l if self.measured else {}
 

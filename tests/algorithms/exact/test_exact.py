@@ -21,7 +21,7 @@ from tclose.algorithms.exact import exact as method
 from tclose.algorithms.exact import subsets_loops as subsets
 from tclose.algorithms.exact.exact import PROVED_BY, Exact
 from tclose.algorithms.exact.prices import find_prices
-from tclose.algorithms.exact.subtables import Types, find_costs, find_kinds
+from tclose.algorithms.exact.subtables import SubtableTypes, find_costs, find_kinds
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.cost_step import cost_step
 from tclose.datasets import census
@@ -292,7 +292,7 @@ def always(done: float) -> bool:
 @for_seeds(60)
 def test_kinds_and_costs_of_all_subtables(seed: int) -> None:
     table, requirement = prepare(*random_case(seed)[:2])
-    types = Types.of(table).ordered()
+    types = SubtableTypes.of(table).ordered()
     kinds = find_kinds(types, requirement, always)
     assert kinds is not None
     prices = find_costs(types, kinds, always)
@@ -315,7 +315,7 @@ def test_kinds_and_costs_of_all_subtables(seed: int) -> None:
 @for_seeds(40)
 def test_no_class_costs_less_than_its_prices(seed: int) -> None:
     table, requirement = small_census(6 + seed % 5, 1 + seed % 3, ("0.1", "0.3", "1")[seed % 3])
-    types = Types.of(table).ordered()
+    types = SubtableTypes.of(table).ordered()
     kinds = find_kinds(types, requirement, always)
     assert kinds is not None
     prices = find_costs(types, kinds, always)
@@ -332,7 +332,7 @@ def test_no_class_costs_less_than_its_prices(seed: int) -> None:
 def test_rows_alike_are_one_type() -> None:
     table, _ = small_census(9)
     twice = table.take(np.array([0, 1, 2, 0, 1, 0, 5]))
-    types = Types.of(twice).ordered()
+    types = SubtableTypes.of(twice).ordered()
     assert sorted(types.most.tolist()) == [1, 1, 2, 3]
     assert types.n_subtables == 2 * 2 * 3 * 4
     for column, own in zip(twice.places, types.table.places, strict=True):
@@ -350,7 +350,7 @@ def test_a_matrix_is_decided_to_the_last_digit() -> None:
         asked = Schema.from_dict(schema | {"sensitive": {"ill": ill}})
         types = pl.DataFrame({"age": [1, 2], "ill": ["flu", "cold"]})
         table, requirement = prepare(types, asked)
-        kinds = find_kinds(Types.of(table), requirement, always)
+        kinds = find_kinds(SubtableTypes.of(table), requirement, always)
         assert kinds is not None
         assert kinds.tolist() == [subsets.UNION, kind, kind, subsets.CLASS]
 

@@ -11,7 +11,7 @@ import pytest
 
 from tclose.algorithms.control import Control
 from tclose.algorithms.fragments import shares as module
-from tclose.algorithms.fragments.shares import Shares, class_sizes
+from tclose.algorithms.fragments.shares import FragmentShares, class_sizes
 from tclose.algorithms.fragments.space import SensitiveSpace, scale_of
 from tclose.algorithms.fragments.split import Fragmentation, fragment
 from tclose.distances import Line
@@ -55,7 +55,7 @@ def test_no_class_is_farther_than_its_bound(seed: int, anchors: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "ANCHORS", anchors)
         found = some_fragments(case, random)
-        shares = Shares.of(found)
+        shares = FragmentShares.of(found)
     for _ in range(6):
         sizes = np.array([random.randint(0, min(int(count), random.choice([1, 2, 40]))) for count in found.counts])
         if not sizes.any():
@@ -74,7 +74,7 @@ def test_the_bound_is_reached(seed: int) -> None:
     found = fragment(case.space, [Fraction(1)] * len(case.forms), Control())
     assert found is not None
     assert len(found) == 1
-    bounds = Shares.of(found).bounds(np.array([[1]]))[0]
+    bounds = FragmentShares.of(found).bounds(np.array([[1]]))[0]
     for attribute in range(len(case.forms)):
         farthest = max(real(case, attribute, [row]) for row in range(case.space.n_rows))
         assert farthest == pytest.approx(bounds[attribute])
@@ -84,7 +84,7 @@ def test_the_bound_is_reached(seed: int) -> None:
 def test_of_the_tables_own_shares_the_bound_is_u(seed: int) -> None:
     random, case = Random(seed), random_space(seed, kinds="onet")
     found = some_fragments(case, random)
-    bounds = Shares.of(found).bounds(found.counts[None, :])[0]
+    bounds = FragmentShares.of(found).bounds(found.counts[None, :])[0]
     assert bounds == pytest.approx([float(bound) for bound in found.bounds])
 
 
@@ -92,7 +92,7 @@ def test_of_the_tables_own_shares_the_bound_is_u(seed: int) -> None:
 def test_class_sizes_hold(seed: int) -> None:
     random, case = Random(seed), random_space(seed, kinds="onet", most=120)
     found = some_fragments(case, random)
-    k, shares = random.randint(1, 6), Shares.of(found)
+    k, shares = random.randint(1, 6), FragmentShares.of(found)
     sizes = class_sizes(shares, k)
     each = sizes.kinds[sizes.sequence]
     assert (each.sum(axis=0) == found.counts).all()
@@ -110,9 +110,9 @@ def test_very_shares_are_decided_exactly() -> None:
     space = SensitiveSpace.of([scale_of(Line(np.arange(3), 2), np.bincount(codes))], [codes], [Fraction(0)])
     found = fragment(space, [Fraction(0)], Control())
     assert found is not None
-    sizes = class_sizes(Shares.of(found), 2)
+    sizes = class_sizes(FragmentShares.of(found), 2)
     assert sizes.kinds[sizes.sequence].tolist() == [[3, 2, 1]] * 10
-    assert not Shares.of(found).hold(np.array([[3, 1, 1]])).any()
+    assert not FragmentShares.of(found).hold(np.array([[3, 1, 1]])).any()
 
 
 def test_fragments_that_differ_in_another_attribute_stand_for_each_other() -> None:
@@ -123,4 +123,4 @@ def test_fragments_that_differ_in_another_attribute_stand_for_each_other() -> No
     found = fragment(space, [Fraction(1), Fraction(0)], Control())
     assert found is not None
     assert len(found) == 2
-    assert Shares.of(found).bounds(np.array([[4, 0]]))[0].tolist() == [0.5, 0.5]
+    assert FragmentShares.of(found).bounds(np.array([[4, 0]]))[0].tolist() == [0.5, 0.5]

@@ -20,7 +20,7 @@ import tclose
 from tclose.algorithms.control import Control
 from tclose.algorithms.milp import branch_and_bound as search
 from tclose.algorithms.milp import patterns, solver
-from tclose.algorithms.milp.branch_and_bound import Problem
+from tclose.algorithms.milp.branch_and_bound import BranchProblem
 from tclose.algorithms.milp.cuts import Separator, hull, largest_share
 from tclose.algorithms.milp.incumbent import Incumbent, joined, placed, rounded, spread
 from tclose.algorithms.milp.milp import PROVED_BY, Milp, problem_of, types_of
@@ -179,7 +179,7 @@ def test_another_table_may_be_the_reference(seed: int) -> None:
         check_optimal(case)
 
 
-def set_up(case: Case) -> tuple[Problem, Incumbent, Program]:
+def set_up(case: Case) -> tuple[BranchProblem, Incumbent, Program]:
     types = types_of(case.table, case.requirement)
     problem = problem_of(types, case.requirement, lambda: False)
     assert problem is not None
@@ -317,7 +317,7 @@ def test_what_the_solver_calls_infeasible_must_be_proved(monkeypatch: pytest.Mon
 @for_seeds(30, at_a_time=30)
 def test_a_solver_that_never_answers_only_takes_longer(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Relaxation, "solve", lambda *_: solver.Solved(None, -math.inf))
+        patch.setattr(Relaxation, "solve", lambda *_: solver.SolvedProgram(None, -math.inf))
         check_optimal(random_case(seed + 70_000, KINDS, 3))
 
 

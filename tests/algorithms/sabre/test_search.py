@@ -20,7 +20,7 @@ from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.sabre import sabre_search as search
 from tclose.algorithms.sabre.sabre import SabreAK, SabreKNN
 from tclose.algorithms.shared.along import take_along
-from tclose.algorithms.shared.buckets import Bound, bucketize
+from tclose.algorithms.shared.buckets import BoundRule, bucketize
 from tclose.datasets import census, hospital
 from tclose.errors import InfeasibleError, SchemaError
 from tclose.schema.schema import Schema
@@ -89,7 +89,7 @@ def test_the_budget_grid_is_absolute() -> None:
     tried = []
     for t in (Fraction("0.12"), Fraction("0.3")):
         attribute = replace(requirement.attributes[0], t=t)
-        asked, options = replace(requirement, attributes=(attribute,)), search.Options(search_budget=True)
+        asked, options = replace(requirement, attributes=(attribute,)), search.SabreOptions(search_budget=True)
         plans = search._plans(table, asked, options, Control())
         tried.append([plan.buckets.of_code.tobytes() for plan in plans])
         assert tried[-1][0] == bucketize(attribute.domain.form, attribute.reference, t).of_code.tobytes()
@@ -145,8 +145,8 @@ def test_the_bound_is_the_callers() -> None:
         "sensitive": {"ill": {"distance": "hierarchical", "hierarchy": {"x": list("abc"), "y": list("def")}, "t": 0.8}},
     }
     table, requirement = encoded(pl.DataFrame({"age": range(18), "ill": ills}), Schema.from_dict(keys))
-    bounds: tuple[Bound, ...] = ("printed", "largest")
-    plans = [next(search._plans(table, requirement, search.Options(bound=bound), Control())) for bound in bounds]
+    bounds: tuple[BoundRule, ...] = ("printed", "largest")
+    plans = [next(search._plans(table, requirement, search.SabreOptions(bound=bound), Control())) for bound in bounds]
     assert [len(plan.buckets) for plan in plans] == [2, 1]
 
 
@@ -213,7 +213,7 @@ def test_after_a_stop_no_further_plan_is_begun(calls: int) -> None:
         return take_along(*given, **named)
 
     rng = np.random.default_rng(1)
-    found = search.partition(take_out, table, requirement, search.Options(search_budget=True), rng, control)
+    found = search.partition(take_out, table, requirement, search.SabreOptions(search_budget=True), rng, control)
     assert len(begun) == calls
     assert found.facts == {"stopped_early": True}
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.shared.buckets import Bound, Buckets
+from tclose.algorithms.shared.buckets import BoundRule, Buckets
 from tclose.distances import Form, Line, Matrix, Transport, Tree
 from tclose.schema.hierarchy import Hierarchy
 from tests.oracles import sabre as oracle
@@ -24,7 +24,7 @@ class Case:
     form: Form
     counts: NDArray[np.int64]
     distance: oracle.Distance
-    bound: Bound
+    bound: BoundRule
     t: Fraction
     buckets: list[list[int]]
     upper: Fraction
@@ -72,7 +72,7 @@ def random_case(seed: int) -> Case:
     tree = oracle.equal_tree(m) if kind == "equal" else random_tree(list(range(m)), random)
     tree = (tree,) if isinstance(tree, int) else tree
     distance = oracle.tree_distance(tree)
-    bound: Bound = random.choice(["printed", "largest"])
+    bound: BoundRule = random.choice(["printed", "largest"])
     buckets, upper = oracle.bucket_cat(
         tree,
         counts,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tclose.algorithms.shared.buckets import UNITS, Bound, Buckets, bucketize, join_values
+from tclose.algorithms.shared.buckets import UNITS, BoundRule, Buckets, bucketize, join_values
 from tclose.distances import Line, Matrix, Transport, Tree
 from tclose.schema.hierarchy import Hierarchy
 from tests.algorithms.shared.random_domains import members, random_case, random_class, random_metric
@@ -201,7 +201,7 @@ def test_example_6() -> None:
 
 
 @pytest.mark.parametrize("bound", ["printed", "largest"])
-def test_t_0_gives_a_bucket_to_each_value(bound: Bound) -> None:
+def test_t_0_gives_a_bucket_to_each_value(bound: BoundRule) -> None:
     for form in (DISEASES, Line(np.arange(6) * 10, 50)):
         found = bucketize(form, np.array([5, 0, 2, 4, 2, 2]), Fraction(0), bound)
         assert (members(found), found.bound) == ([[0], [2], [3], [4], [5]], Fraction(0))

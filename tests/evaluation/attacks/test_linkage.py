@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import tclose
-from tclose.evaluation.attacks.attack import Limits
+from tclose.evaluation.attacks.attack import AttackLimits
 from tclose.evaluation.attacks.crowd import crowd_alike
 from tclose.evaluation.attacks.inside_loops import count_inside
 from tclose.evaluation.attacks.record_linkage import Linkage, linkage
@@ -105,7 +105,7 @@ def test_keys_that_the_population_lacks() -> None:
 def test_a_population_by_hand() -> None:
     others = pl.DataFrame({"Weight": [60, 55, 70, 99, 60], "Age": [40, 45, 50, 50, 61]})
     everyone = pl.concat([PATIENTS.drop("Disease"), others])
-    found = tclose.attack(PATIENTS, SCHEMA, method="mondrian", population=everyone, limits=Limits(3, risk=0.3))
+    found = tclose.attack(PATIENTS, SCHEMA, method="mondrian", population=everyone, limits=AttackLimits(3, risk=0.3))
     # The first and second patient have a double; [50, 60] x [40, 60] holds two more, [70, 80] x [50, 70] one.
     assert found.before.reidentification.journalist.largest == 1
     assert found.before.reidentification.marketer == pytest.approx((4 + 2 / 2) / 6)

@@ -17,7 +17,7 @@ from tclose.algorithms.control import Control
 from tclose.algorithms.mondrian.mondrian import Mondrian
 from tclose.cli.main import app
 from tclose.errors import InfeasibleError, SchemaError, SizeError, VerificationError
-from tclose.evaluation.choosing.gap import Entry, Gap
+from tclose.evaluation.choosing.gap import Gap, MethodGap
 from tclose.schema.schema import Schema
 from tclose.table.partition import Partition
 from tests.oracles.optimal_partition import Problem, optimum_by_subsets
@@ -173,12 +173,12 @@ def test_two_diversity_and_exact_agree_where_numbers_are_missing(columns: dict[s
 
 
 def test_above_a_bound_of_nothing_there_is_no_share() -> None:
-    found = Gap(4, None, (Entry("best", 0.0, 0.1, 0.0), Entry("worse", 0.2, 0.1)))
+    found = Gap(4, None, (MethodGap("best", 0.0, 0.1, 0.0), MethodGap("worse", 0.2, 0.1)))
     assert [found.above(entry) for entry in found.entries] == [0.0, None]
 
 
 def test_without_an_optimum_the_bound_is_told_as_one() -> None:
-    found = Gap(4, 8, (Entry("one", 0.5, 0.1, 0.375), Entry("other", None, 0.0, refused="too large")))
+    found = Gap(4, 8, (MethodGap("one", 0.5, 0.1, 0.375), MethodGap("other", None, 0.0, refused="too large")))
     assert not found.is_optimum
     assert found.as_dict()["cells_at_least"] == 3
     assert found.as_dict()["methods"]["other"] == {"refused": "too large", "seconds": 0.0}

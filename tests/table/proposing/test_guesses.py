@@ -14,7 +14,7 @@ import pytest
 
 from tclose.table.proposing import column_evidence
 from tclose.table.proposing.column_topics import Topic
-from tclose.table.proposing.guesses import RISE, Guess
+from tclose.table.proposing.guesses import RISE, ColumnGuess
 from tclose.table.proposing.table_proposal import TableProposal
 from tclose.table.source import read
 
@@ -23,7 +23,7 @@ RNG = np.random.default_rng(9)
 WORDS = ["anna", "ben", "cem", "dora", "eva", "finn"]
 
 
-def guess_of(name: str, values: Any) -> Guess:
+def guess_of(name: str, values: Any) -> ColumnGuess:
     return TableProposal.of(read(pl.DataFrame({name: values})), "table").guesses[name]
 
 

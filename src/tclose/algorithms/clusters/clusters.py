@@ -22,7 +22,7 @@ MOST_CLUSTERS = 128  # of a larger k, classes take several rows of each
 
 @dataclass(frozen=True)
 class Clusters:
-    """Rows alike in their sensitive attributes form k clusters of equal size; a class takes one of each.
+    """Put rows with similar sensitive values into k clusters of equal size; each class takes one row of each.
 
     Clusters are those of equi-sized fuzzy c-means. Distances between sensitive values are those
     of the schema, as between points, so that clusters have means; every row goes to one cluster,
@@ -45,6 +45,17 @@ class Clusters:
     References
     ----------
     003 section 4.1; Höppner and Klawonn: Clustering with Size Constraints (2008).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 61, 22, 62, 23, 63, 24, 64], "illness": ["flu", "flu", "cold", "cold"] * 2})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 4, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> release = tclose.anonymize(table, asked, method=tclose.Clusters(), seed=1)
+    >>> sorted(release.table["age"].unique()), release.measured.t["illness"]
+    (['[21, 24]', '[61, 64]'], Fraction(0, 1))
     """
 
     name: ClassVar[str] = "clusters"

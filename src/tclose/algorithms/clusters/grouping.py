@@ -17,7 +17,7 @@ from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
 
 Labels = NDArray[np.int64]
-TakeOut = Callable[..., tuple[Labels, Labels]]
+TakesRows = Callable[..., tuple[Labels, Labels]]
 
 
 def partition(
@@ -26,7 +26,7 @@ def partition(
     requirement: Requirement,
     rng: np.random.Generator,
     control: Control,
-    take_out: TakeOut = take_nearest,
+    take_out: TakesRows = take_nearest,
 ) -> Partition:
     """Form classes in each of these ways, and keep the one of least loss.
 

@@ -28,7 +28,7 @@ Way = Callable[[Stage], Groups]
 
 @dataclass(frozen=True)
 class Microaggregation:
-    """Classes of the rows nearest to one far out: farthest from the mean of what is left, and then from that one.
+    """Form classes of the rows nearest to a far one: farthest from the mean of the rest, and then from that one.
 
     Three algorithms, by `variant`:
 
@@ -64,6 +64,17 @@ class Microaggregation:
     ----------
     Soria-Comas, Domingo-Ferrer, Sánchez, Martínez: t-Closeness through Microaggregation (2015),
     algorithms 1 to 3; 003 section 5, where one of them is the rival.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 61, 22, 62, 23, 63, 24, 64], "illness": ["flu", "flu", "cold", "cold"] * 2})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 4, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> release = tclose.anonymize(table, asked, method=tclose.Microaggregation(), seed=1)
+    >>> sorted(release.table["age"].unique()), release.measured.t["illness"]
+    (['[21, 24]', '[61, 64]'], Fraction(0, 1))
     """
 
     name: ClassVar[str] = "microaggregation"

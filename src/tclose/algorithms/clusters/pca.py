@@ -19,7 +19,7 @@ from tclose.table.partition import Partition
 
 @dataclass(frozen=True)
 class PCA:
-    """Rows along the first principal component are cut into k groups of equal size; a class takes one of each.
+    """Cut rows along their first principal component into k groups of equal size; a class takes one row of each.
 
     Components are those of one column for every category and one for every number, scaled to its
     range. With n rows there are k + floor((n mod k) / floor(n / k)) groups, so that fewer rows are
@@ -40,6 +40,17 @@ class PCA:
     References
     ----------
     003 section 4.2.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 61, 22, 62, 23, 63, 24, 64], "illness": ["flu", "flu", "cold", "cold"] * 2})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 4, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> release = tclose.anonymize(table, asked, method=tclose.PCA(), seed=1)
+    >>> sorted(release.table["age"].unique()), release.measured.t["illness"]
+    (['[21, 24]', '[61, 64]'], Fraction(0, 1))
     """
 
     name: ClassVar[str] = "pca"

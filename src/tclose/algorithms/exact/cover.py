@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.exact.prices import Prices
-from tclose.algorithms.exact.subtables import Go, Types
+from tclose.algorithms.exact.subtables import Go, SubtableTypes
 from tclose.algorithms.shared.whole_costs import WholeCosts, cheapest_way
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Kinds = NDArray[np.uint8]
-Classes = list[int]
+ClassNumbers = list[int]
 
 MOST_LISTED = 2**21
 PARTS_TRIED = 4096  # of a class, to see whether it falls into two
@@ -39,14 +39,14 @@ class Cover:
         Those of the known one, or None where it is not of this search.
     """
 
-    types: Types
+    types: SubtableTypes
     kinds: Kinds
     costs: Floats
     step: float
     trifle: float
     at_least: float
     at_most: float
-    classes: Classes | None = None
+    classes: ClassNumbers | None = None
 
     @cached_property
     def room(self) -> tuple[Floats, NDArray[np.int32]]:
@@ -74,7 +74,7 @@ class Cover:
         from tclose.algorithms.exact.subsets_loops import best_class
 
         halves, rest = self.types.sums(prices.of_type), len(self.kinds) - 1
-        classes: Classes = []
+        classes: ClassNumbers = []
         looks = 8 * rest  # where many rows are alike it would take long
         while 0 < rest <= looks and (number := best_class(self.types.shape, halves, self.kinds, self.costs, rest)) > 0:
             classes.append(number)
@@ -86,7 +86,7 @@ class Cover:
             self.learn(classes)
         return True
 
-    def learn(self, classes: Classes) -> None:
+    def learn(self, classes: ClassNumbers) -> None:
         """A partition was found."""
         cost = float(self.costs[classes].sum())
         if cost < self.at_most - self.trifle:
@@ -140,7 +140,7 @@ class Cover:
         self.classes = found[1]
         return True
 
-    def _cheapest(self, prices: Prices, limit: float, go: Go) -> Classes | None:
+    def _cheapest(self, prices: Prices, limit: float, go: Go) -> ClassNumbers | None:
         """The cheapest partition below the limit, none where there is none; None where it was stopped."""
         from tclose.algorithms.exact.subsets_loops import Ways, advance
 

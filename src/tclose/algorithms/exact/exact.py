@@ -13,7 +13,7 @@ from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.exact.cover import Cover
 from tclose.algorithms.exact.prices import find_prices
-from tclose.algorithms.exact.subtables import Types, find_costs, find_kinds
+from tclose.algorithms.exact.subtables import SubtableTypes, find_costs, find_kinds
 from tclose.algorithms.packing import form_of
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.cost_step import cost_step
@@ -67,6 +67,17 @@ class Exact:
     References
     ----------
     002 section 4, theorem 8.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 61, 22, 62, 23, 63, 24, 64], "illness": ["flu", "flu", "cold", "cold"] * 2})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 4, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> release = tclose.anonymize(table, asked, method=tclose.Exact(), seed=1)
+    >>> sorted(release.table["age"].unique()), release.facts["optimal"]
+    (['[21, 24]', '[61, 64]'], True)
     """
 
     name: ClassVar[str] = "exact"
@@ -100,7 +111,7 @@ class Exact:
         start: Partition | None,
     ) -> Partition:
         requirement.check_whole(table)
-        _check_size(Types.of(table), requirement)
+        _check_size(SubtableTypes.of(table), requirement)
         run = _ExactRun.of(table, requirement, control, start)
         finished = run.search()
         facts: dict[str, Any] = {"optimal": run.proven, "loss_at_least": run.proven_loss(), "proved_by": PROVED_BY}
@@ -114,7 +125,7 @@ class _ExactRun:
     """One search, and what is known at any time: a partition, and how much any loses at least."""
 
     table: EncodedTable
-    types: Types
+    types: SubtableTypes
     requirement: Requirement
     control: Control
     labels: NDArray[np.int64]
@@ -127,7 +138,13 @@ class _ExactRun:
         labels = np.zeros(len(table), np.int64) if start is None else start.labels
         alone = np.arange(len(table))  # a row by itself loses least
         return cls(
-            table, Types.of(table).ordered(), requirement, control, labels, table.loss(labels), table.loss(alone)
+            table,
+            SubtableTypes.of(table).ordered(),
+            requirement,
+            control,
+            labels,
+            table.loss(labels),
+            table.loss(alone),
         )
 
     def proven_loss(self) -> float:
@@ -185,7 +202,7 @@ class _ExactRun:
         self.at_least = cover.at_least / len(self.table)
 
 
-def _check_size(types: Types, requirement: Requirement) -> None:
+def _check_size(types: SubtableTypes, requirement: Requirement) -> None:
     """Raise SizeError where it would take too long or too much memory."""
     from tclose.kernels.closeness import OTHER, TRANSPORT
 

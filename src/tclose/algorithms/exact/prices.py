@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.exact.subtables import Go, Types
+from tclose.algorithms.exact.subtables import Go, SubtableTypes
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -31,7 +31,7 @@ class Prices:
     total: float
 
 
-def find_prices(types: Types, costs: Floats, go: Go) -> tuple[Prices, bool]:
+def find_prices(types: SubtableTypes, costs: Floats, go: Go) -> tuple[Prices, bool]:
     """The highest prices, and whether it was not stopped.
 
     Whatever prices there are, those less the largest excess a row, over all classes, are valid, so
@@ -40,7 +40,7 @@ def find_prices(types: Types, costs: Floats, go: Go) -> tuple[Prices, bool]:
     from tclose.algorithms.exact.subsets_loops import price
 
     n = int(types.most.sum())
-    program = _Program.of(types.most, float(np.max(costs, where=np.isfinite(costs), initial=0.0)) + 1.0)
+    program = _PriceProgram.of(types.most, float(np.max(costs, where=np.isfinite(costs), initial=0.0)) + 1.0)
     best = Prices(np.zeros(len(types.most)), 0.0)
     found, least = np.empty(len(types.sizes[0]), np.int64), np.empty(len(types.sizes[0]))
     for number in range(PASSES):
@@ -61,7 +61,7 @@ def find_prices(types: Types, costs: Floats, go: Go) -> tuple[Prices, bool]:
 
 
 @dataclass(eq=False)
-class _Program:
+class _PriceProgram:
     """The linear program with the classes known so far: a basis, its inverse and how much of each is taken.
 
     At first every row pays a penalty by itself. Right-hand sides are shifted a little, each by
@@ -77,7 +77,7 @@ class _Program:
     column_costs: Floats = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
-    def of(cls, most: Integers, penalty: float) -> _Program:
+    def of(cls, most: Integers, penalty: float) -> _PriceProgram:
         n = len(most)
         right = most + 1e-4 * (np.arange(1, n + 1) * 0.6180339887498949 % 1.0)
         return cls(np.eye(n), np.eye(n), np.full(n, penalty), right.copy(), right, np.zeros((0, n)))

@@ -29,7 +29,7 @@ AT_A_TIME = 400_000  # sub-tables between two looks at the clock
 
 
 @dataclass(frozen=True, eq=False)
-class Types:
+class SubtableTypes:
     """The rows of a table, those alike taken together.
 
     Attributes
@@ -47,7 +47,7 @@ class Types:
     of_row: Integers
 
     @classmethod
-    def of(cls, table: EncodedTable) -> Types:
+    def of(cls, table: EncodedTable) -> SubtableTypes:
         """Rows with the same places and codes are of one type."""
         columns = np.stack([*table.places, *table.codes, np.zeros(len(table), np.int32)], axis=1)
         _, first, of_row, most = np.unique(columns, axis=0, return_index=True, return_inverse=True, return_counts=True)
@@ -58,7 +58,7 @@ class Types:
         """In how many ways some of the rows can be chosen; Python's integers do not overflow."""
         return prod(most + 1 for most in self.most.tolist())
 
-    def ordered(self) -> Types:
+    def ordered(self) -> SubtableTypes:
         """The same, those first that cost most together with others: their classes are soon settled."""
         n = len(self.table)
         pairs = np.arange(n * n)
@@ -69,7 +69,7 @@ class Types:
         order = np.argsort(-(far.reshape(n, n) @ self.most), kind="stable")
         place = np.empty(n, np.int64)
         place[order] = np.arange(n)
-        return Types(self.table.take(order), self.most[order], place[self.of_row])
+        return SubtableTypes(self.table.take(order), self.most[order], place[self.of_row])
 
     @cached_property
     def cut(self) -> int:
@@ -139,7 +139,7 @@ class Types:
         return labels
 
 
-def find_kinds(types: Types, requirement: Requirement, go: Go) -> NDArray[np.uint8] | None:
+def find_kinds(types: SubtableTypes, requirement: Requirement, go: Go) -> NDArray[np.uint8] | None:
     """Which sub-tables may be classes, and which only unions of some; None where it was stopped.
 
     Each attribute is decided once for every choice of its values, and sub-tables look that up.
@@ -188,7 +188,7 @@ def _decide(
     return kinds if choices.decide(np.flatnonzero(verdicts == ASK), kinds, go) else None
 
 
-def find_costs(types: Types, kinds: NDArray[np.uint8], go: Go) -> Floats | None:
+def find_costs(types: SubtableTypes, kinds: NDArray[np.uint8], go: Go) -> Floats | None:
     """What each class costs: rows times loss, infinite for what is no class; None where it was stopped.
 
     What is too wide to be a class becomes a union at most.

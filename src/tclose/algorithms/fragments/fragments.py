@@ -51,6 +51,17 @@ class Fragments:
     References
     ----------
     000; shares as in 004 section 4.3, with another bound; hierarchies by 004 theorem 2.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 61, 22, 62, 23, 63, 24, 64], "illness": ["flu", "flu", "cold", "cold"] * 2})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 4, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> release = tclose.anonymize(table, asked, method=tclose.Fragments(bold=False), seed=1)
+    >>> sorted(release.table["age"].unique()), release.measured.t["illness"]
+    (['[21, 24]', '[61, 64]'], Fraction(0, 1))
     """
 
     name: ClassVar[str] = "fragments"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.algorithms.control import Control, Stage
-from tclose.algorithms.fragments.shares import Shares, class_sizes
+from tclose.algorithms.fragments.shares import FragmentShares, class_sizes
 from tclose.algorithms.fragments.space import SensitiveSpace
 from tclose.algorithms.fragments.split import fragment
 from tclose.algorithms.requirement import Requirement
@@ -64,7 +64,7 @@ class FragmentsSearch:
         if found is None:
             self.complete &= not self.control.stop
             return np.inf
-        sizes = class_sizes(Shares.of(found), self.requirement.k, slack, self.control)
+        sizes = class_sizes(FragmentShares.of(found), self.requirement.k, slack, self.control)
         self.complete &= not self.control.stop
         plan = sha256(found.of_cell.tobytes() + sizes.kinds.tobytes()).digest()
         if plan not in self.known:

@@ -46,6 +46,17 @@ class FragmentsStrict:
     References
     ----------
     000.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 61, 22, 62, 23, 63, 24, 64], "illness": ["flu", "flu", "cold", "cold"] * 2})
+    >>> illness = {"distance": "ordered", "order": ["cold", "flu"], "t": 0.2}
+    >>> asked = {"k": 4, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> release = tclose.anonymize(table, asked, method=tclose.FragmentsStrict(), seed=1)
+    >>> sorted(release.table["age"].unique()), release.facts["greatest_common_divisor"]
+    (['[21, 24]', '[61, 64]'], 4)
     """
 
     name: ClassVar[str] = "fragments-strict"

@@ -20,7 +20,7 @@ AT_A_TIME = 2 * 10**9  # products between two looks at the clock, about 0.2 s
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
+class FragmentShares:
     """What a class may be away from the table if it takes so many rows of each fragment, whatever rows.
 
     Let q_f be the class's share of fragment f, p_f the table's, and P_f how the values of an
@@ -70,7 +70,7 @@ class Shares:
     >>> codes = np.repeat(np.arange(4, dtype=np.int32), [2, 3, 3, 2])
     >>> salary = scale_of(Line(np.arange(4), 3), np.bincount(codes))
     >>> space = SensitiveSpace.of([salary], [codes], [Fraction("0.4")])
-    >>> shares = Shares.of(fragment(space, [Fraction("0.25")], Control()))
+    >>> shares = FragmentShares.of(fragment(space, [Fraction("0.25")], Control()))
     >>> shares.bounds(np.array([[5, 5], [2, 1]])).round(4).tolist()
     [[0.2], [0.3]]
     """
@@ -85,7 +85,7 @@ class Shares:
     is_within: bool
 
     @classmethod
-    def of(cls, fragmentation: Fragmentation) -> Shares:
+    def of(cls, fragmentation: Fragmentation) -> FragmentShares:
         """For the fragments of a space."""
         space, counts = fragmentation.space, fragmentation.counts
         parts = [
@@ -163,7 +163,7 @@ def _on_tree(scale: OnTree, attribute: int, fragmentation: Fragmentation) -> tup
     return works, far[:, used], weights[used], 0.0
 
 
-def class_sizes(shares: Shares, k: int, slack: float = 1.0, watch: Watch | None = None) -> ClassSizes:
+def class_sizes(shares: FragmentShares, k: int, slack: float = 1.0, watch: Watch | None = None) -> ClassSizes:
     """Part the table again and again, while all parts have k rows and stay within `slack` times their limits.
 
     Three numbers of classes to aim at are tried, and the one kept that gives most: as many as k
@@ -177,7 +177,7 @@ def class_sizes(shares: Shares, k: int, slack: float = 1.0, watch: Watch | None 
     return max((_parted(shares, k, slack, n_classes, watch) for n_classes in sorted(tried)), key=len)
 
 
-def _hold(shares: Shares, sizes: Integers, slack: float, watch: Watch | None) -> NDArray[np.bool_]:
+def _hold(shares: FragmentShares, sizes: Integers, slack: float, watch: Watch | None) -> NDArray[np.bool_]:
     """Whether classes are within their limits, in pieces; those not looked at in time are not."""
     held, piece = np.zeros(len(sizes), np.bool_), max(AT_A_TIME // max(shares.far.size, 1), 1)
     for start in range(0, len(sizes), piece):
@@ -187,7 +187,7 @@ def _hold(shares: Shares, sizes: Integers, slack: float, watch: Watch | None) ->
     return held
 
 
-def _parted(shares: Shares, k: int, slack: float, n_classes: int, watch: Watch | None) -> ClassSizes:
+def _parted(shares: FragmentShares, k: int, slack: float, n_classes: int, watch: Watch | None) -> ClassSizes:
     """Part for so many classes; what would not be within its limits stays together.
 
     Of a part for m classes the left takes m' / m of every fragment, rounded so that also of all

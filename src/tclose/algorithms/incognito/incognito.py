@@ -31,14 +31,14 @@ SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, which scat
 
 Integers = NDArray[np.int64]
 # One entry a node of the lattice of some quasi-identifiers: an axis each, its levels along it.
-Nodes = NDArray[np.bool_]
-Node = tuple[int, ...]  # levels
+LatticeNodes = NDArray[np.bool_]
+LatticeNode = tuple[int, ...]  # levels
 Subset = tuple[int, ...]  # axes
 
 
 @dataclass(frozen=True)
 class Incognito:
-    """Full-domain generalization: search the lattice of the levels of all hierarchies.
+    """Use one level of each hierarchy for all rows: search the lattice of all levels.
 
     A node of the lattice is a level for each quasi-identifier, and its classes are the rows that
     agree at these levels. Level l of a hierarchy shows each value as its highest ancestor of
@@ -73,6 +73,18 @@ class Incognito:
     ----------
     004 sections 2 and 6 (t-Incognito); LeFevre, DeWitt, Ramakrishnan: Incognito (2005);
     Li, Li, Venkatasubramanian: t-Closeness (2007).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 61, 22, 62, 23, 63, 24, 64], "illness": ["flu", "flu", "cold", "cold"] * 2})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> tens = {"build": "intervals", "widths": [10, 50], "origin": 0}
+    >>> asked = {"k": 4, "quasi": {"age": {"kind": "numeric", "hierarchy": tens}}, "sensitive": {"illness": illness}}
+    >>> release = tclose.anonymize(table, asked, method=tclose.Incognito(), seed=1)
+    >>> sorted(release.table["age"].unique()), release.facts["levels"]
+    (['[21, 24]', '[61, 64]'], {'age': 1})
     """
 
     name: ClassVar[str] = "incognito"
@@ -100,7 +112,7 @@ class Incognito:
         holding, complete = _Search.of(table, requirement, control).run()
         losses = _full_domain_losses(table)
         nodes = sorted(_minimal(holding), key=lambda node: (losses[node], node))
-        found: list[tuple[float, Node]] = []
+        found: list[tuple[float, LatticeNode]] = []
         while len(found) < len(nodes) and not (found and control.stop):
             node = nodes[len(found)]
             found.append((table.loss(_labels(table, node)), node))
@@ -135,14 +147,14 @@ class _Search:
             table, requirement, control, codes, rules_of(requirement), scratch_of(requirement), np.empty_like(codes)
         )
 
-    def run(self) -> tuple[Nodes, bool]:
+    def run(self) -> tuple[LatticeNodes, bool]:
         """The nodes over all quasi-identifiers that are known to hold, and whether no other does."""
         whole = tuple(range(len(self.table.axes)))
         rounds = [list(combinations(whole, size)) for size in sorted({1, min(2, len(whole)), len(whole)})]
         n_subsets, n_settled = sum(map(len, rounds)), 0
-        smaller: dict[Subset, Nodes] = {}
+        smaller: dict[Subset, LatticeNodes] = {}
         for subsets in rounds:
-            settled: dict[Subset, Nodes] = {}
+            settled: dict[Subset, LatticeNodes] = {}
             for subset in subsets:
                 holding = self._tops(subset)
                 unknown = _candidates(subset, smaller, holding.shape) & ~holding
@@ -155,17 +167,17 @@ class _Search:
             smaller = settled
         return smaller[whole], True
 
-    def _tops(self, subset: Subset) -> Nodes:
+    def _tops(self, subset: Subset) -> LatticeNodes:
         """Only the top node holds: all rows are one class there."""
         holding = np.zeros([len(self.table.axes[axis].levels) for axis in subset], bool)
         holding[(-1,) * len(subset)] = True
         return holding
 
-    def _settle(self, subset: Subset, holding: Nodes, unknown: Nodes) -> Iterator[float]:
+    def _settle(self, subset: Subset, holding: LatticeNodes, unknown: LatticeNodes) -> Iterator[float]:
         """Test nodes until none is unknown or the time is up; tells the share that is settled."""
         n_unknown = int(unknown.sum())
-        groups = _Groups.of(self, subset, unknown) if n_unknown else None
-        chain: list[Node] = []
+        groups = _LevelGroups.of(self, subset, unknown) if n_unknown else None
+        chain: list[LatticeNode] = []
         while groups is not None and unknown.any():
             chain = [node for node in chain if unknown[node]] or _chain(unknown)
             node = chain[len(chain) // 2]
@@ -181,7 +193,7 @@ class _Search:
 
 
 @dataclass(frozen=True, eq=False)
-class _Groups:
+class _LevelGroups:
     """Rows that agree at the lowest levels still possible, for the quasi-identifiers of one subset."""
 
     search: _Search
@@ -192,7 +204,7 @@ class _Groups:
     codes: NDArray[np.int32]
 
     @classmethod
-    def of(cls, search: _Search, subset: Subset, unknown: Nodes) -> _Groups:
+    def of(cls, search: _Search, subset: Subset, unknown: LatticeNodes) -> _LevelGroups:
         axes = [search.table.axes[axis] for axis in subset]
         lowest = np.argwhere(unknown).min(axis=0)
         places = [search.table.places[axis] for axis in subset]
@@ -208,7 +220,7 @@ class _Groups:
             search.codes[order],
         )
 
-    def hold(self, node: Node) -> bool | None:
+    def hold(self, node: LatticeNode) -> bool | None:
         """Whether all classes of a node meet the requirement; None if the time is up before that is known."""
         from tclose.algorithms.incognito.lattice_loops import GroupedCodes, check
         from tclose.kernels.closeness import ASK, NO, YES
@@ -237,7 +249,7 @@ class _Groups:
         return True
 
 
-def _candidates(subset: Subset, smaller: dict[Subset, Nodes], shape: tuple[int, ...]) -> Nodes:
+def _candidates(subset: Subset, smaller: dict[Subset, LatticeNodes], shape: tuple[int, ...]) -> LatticeNodes:
     """The nodes all of whose parts hold."""
     candidates = np.ones(shape, bool)
     for part, holding in smaller.items():
@@ -246,9 +258,9 @@ def _candidates(subset: Subset, smaller: dict[Subset, Nodes], shape: tuple[int, 
     return candidates
 
 
-def _chain(unknown: Nodes) -> list[Node]:
+def _chain(unknown: LatticeNodes) -> list[LatticeNode]:
     """Unknown nodes one above the other, from a lowest one up as far as they go."""
-    node: Node | None = _node(np.unravel_index(unknown.argmax(), unknown.shape))
+    node: LatticeNode | None = _node(np.unravel_index(unknown.argmax(), unknown.shape))
     chain = []
     while node is not None:
         chain.append(node)
@@ -257,7 +269,7 @@ def _chain(unknown: Nodes) -> list[Node]:
     return chain
 
 
-def _minimal(holding: Nodes) -> list[Node]:
+def _minimal(holding: LatticeNodes) -> list[LatticeNode]:
     """The nodes that hold with none below them that does."""
     minimal = holding.copy()
     for axis in range(holding.ndim):
@@ -266,7 +278,7 @@ def _minimal(holding: Nodes) -> list[Node]:
     return [_node(node) for node in np.argwhere(minimal)]
 
 
-def _node(levels: Iterable[Any]) -> Node:
+def _node(levels: Iterable[Any]) -> LatticeNode:
     return tuple(int(level) for level in levels)
 
 
@@ -284,7 +296,7 @@ def _full_domain_losses(table: EncodedTable) -> NDArray[np.float64]:
     return reduce(np.add.outer, by_axis)
 
 
-def _labels(table: EncodedTable, node: Node) -> Integers:
+def _labels(table: EncodedTable, node: LatticeNode) -> Integers:
     """The class of each row."""
     columns = zip(table.axes, node, table.places, strict=True)
     return _number([axis.levels[level][places] for axis, level, places in columns])[0]
@@ -320,7 +332,7 @@ def _sorted_by(numbers: Integers, n_numbers: int) -> tuple[Integers, Integers]:
     return order, begins
 
 
-def _told(table: EncodedTable, node: Node, losses: NDArray[np.float64]) -> dict[str, Any]:
+def _told(table: EncodedTable, node: LatticeNode, losses: NDArray[np.float64]) -> dict[str, Any]:
     """A node as people read it: the level of each column, of each position for kind digits."""
     levels: dict[str, Any] = {}
     for axis, level in zip(table.axes, node, strict=True):

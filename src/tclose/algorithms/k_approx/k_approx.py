@@ -22,7 +22,7 @@ PROVED_BY = "counting cells that every partition suppresses (002, theorem 10), i
 
 @dataclass(frozen=True)
 class KApprox:
-    """Keep rows that have k - 1 others like them, and put all the rest into one class.
+    """Keep rows that have k - 1 others like them, and put all other rows into one class.
 
     Identical rows are kinds. The rows of small kinds, fewer than k of each, are s in all.
 

@@ -156,7 +156,7 @@ def _bound_in_time(
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class EvaluatedBound:
     """What a check found: the bound, whether it is proven, and how many cells were looked at."""
 
     bound: Fraction
@@ -164,7 +164,9 @@ class Evaluated:
     n_cells: int
 
 
-def evaluate(check: PriceCheck, rng: np.random.Generator, control: Control, tolerance: float, lowest: int) -> Evaluated:
+def evaluate(
+    check: PriceCheck, rng: np.random.Generator, control: Control, tolerance: float, lowest: int
+) -> EvaluatedBound:
     """The bound of some prices: over all cells if there is time for that, else estimated from a sample of rows.
 
     Where the time is limited a sample of rows comes first, even if the time is over. It shows how long all cells will
@@ -190,7 +192,7 @@ def evaluate(check: PriceCheck, rng: np.random.Generator, control: Control, tole
         control.report(done=n_done / len(kinds.cells))
     if n_done < len(kinds.cells):
         return estimated(check, sample, lowest)
-    return Evaluated(proven_bound(check, found), None, n_done)
+    return EvaluatedBound(proven_bound(check, found), None, n_done)
 
 
 def draw_rows(kinds: RowKinds, rng: np.random.Generator, n: int) -> Integers:
@@ -199,7 +201,7 @@ def draw_rows(kinds: RowKinds, rng: np.random.Generator, n: int) -> Integers:
     return np.searchsorted(ends, rng.integers(0, ends[-1], n), side="right").astype(np.int64)
 
 
-def estimated(check: PriceCheck, sample: list[Integers], lowest: int) -> Evaluated:
+def estimated(check: PriceCheck, sample: list[Integers], lowest: int) -> EvaluatedBound:
     """A bound that is right with probability 0.95 or more, from the excesses of rows that were drawn evenly.
 
     Excesses lie within known ends, of width w: none is above what any class is worth, and those below `lowest`, which
@@ -229,14 +231,14 @@ def estimated(check: PriceCheck, sample: list[Integers], lowest: int) -> Evaluat
     drawn = np.concatenate([np.zeros(0, np.int64), *sample])
     n = len(drawn)
     if n < 2:
-        return Evaluated(Fraction(0), None, n)
+        return EvaluatedBound(Fraction(0), None, n)
     highest = max(check.whole, lowest)
     within = np.minimum(np.maximum(drawn, lowest), highest) / UNIT
     log = math.log(2 / (1 - CONFIDENCE))
     width = (highest - lowest) / UNIT
     most = float(within.mean()) + math.sqrt(2 * float(within.var(ddof=1)) * log / n) + 7 * width * log / (3 * (n - 1))
     bound = check.mean_price / UNIT - Fraction(most + ROUNDING)
-    return Evaluated(bound, CONFIDENCE, n) if bound > 0 else Evaluated(Fraction(0), None, n)
+    return EvaluatedBound(bound, CONFIDENCE, n) if bound > 0 else EvaluatedBound(Fraction(0), None, n)
 
 
 def _scale(problem: PriceProblem, rng: np.random.Generator, loss: float | None) -> float:

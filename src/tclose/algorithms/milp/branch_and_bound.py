@@ -13,9 +13,9 @@ from tclose.algorithms.milp.branching import BranchTree, up
 from tclose.algorithms.milp.cuts import CountLimit, Separator
 from tclose.algorithms.milp.incumbent import Incumbent
 from tclose.algorithms.milp.patterns import Integers, Patterns, RowTypes
-from tclose.algorithms.milp.program import Asked, Floats, Program
+from tclose.algorithms.milp.program import AskedOfClasses, Floats, Program
 from tclose.algorithms.milp.rounding import MOST_SUMS, Rounder
-from tclose.algorithms.milp.solver import Relaxation, Solved, SolverLimits, search_near
+from tclose.algorithms.milp.solver import Relaxation, SolvedProgram, SolverLimits, search_near
 
 CUTTING, NEAR, ANYWHERE = 0.05, 0.25, 0.2  # of the time: for cuts by rounding, and for the solver's own search
 PATIENCE, GAIN = 8, 0.02  # rounds of cuts, and the stars that they must gain
@@ -28,12 +28,12 @@ MANY_NODES = 2**30
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class BranchProblem:
     """What is to be solved."""
 
     types: RowTypes
     patterns: Patterns
-    asked: Asked
+    asked: AskedOfClasses
     limits: list[CountLimit]
 
 
@@ -58,7 +58,7 @@ class BranchAndBound:
         Whether it went on until the bound was as near as asked.
     """
 
-    problem: Problem
+    problem: BranchProblem
     incumbent: Incumbent
     watch: SolverWatch
     gap: float
@@ -90,11 +90,11 @@ class BranchAndBound:
         self.bound = max(self.bound, min(up(bound), int(self.incumbent.stars)))
         self.watch.tell(self.incumbent.stars, self.bound)
 
-    def _cut(self, seconds: float) -> Solved:
+    def _cut(self, seconds: float) -> SolvedProgram:
         """Solve the relaxation of all points, cut off what no partition does, and again, while that gains."""
         relaxation, until = self.relaxation, self.watch.left() - seconds
         given = known = len(relaxation.program.row_lower)
-        best, bounds = Solved(None, -math.inf), [-math.inf] * PATIENCE
+        best, bounds = SolvedProgram(None, -math.inf), [-math.inf] * PATIENCE
         while not self.watch.stop():
             solved = relaxation.solve(np.zeros(len(relaxation.program.cost)), relaxation.program.upper)
             if solved.point is None or solved.bound < best.bound - GAIN:  # these rows are more than the solver can bear
@@ -151,7 +151,7 @@ class BranchAndBound:
         for each in found:
             self._offer(program, each)
 
-    def _branch(self, solved: Solved) -> None:
+    def _branch(self, solved: SolvedProgram) -> None:
         """Prove that nothing is better, or find it."""
         stop = self.watch.stop
         BranchTree(self.relaxation, self.incumbent, self._prove, lambda: self._near_enough() or stop()).search(solved)

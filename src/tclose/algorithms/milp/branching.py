@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tclose.algorithms.milp.incumbent import Incumbent
 from tclose.algorithms.milp.program import Floats
-from tclose.algorithms.milp.solver import Relaxation, Solved
+from tclose.algorithms.milp.solver import Relaxation, SolvedProgram
 
 WHOLE = 1e-6  # what is nearer to an integer counts as one
 MANY = 2**62
@@ -22,17 +22,17 @@ LOOKS = 8  # columns in a row that promise less than the best so far, before tha
 LEAST_GAIN = 1e-6
 
 
-class Step(NamedTuple):
+class BranchStep(NamedTuple):
     """One side of a column, and the steps before: at most this value (side 0), or at least (side 1)."""
 
     column: int
     side: int
     value: int
-    before: Step | None
+    before: BranchStep | None
 
 
 @dataclass(order=True)
-class Node:
+class BranchNode:
     """A part of all points. Fewest stars first, then the newest.
 
     Attributes
@@ -52,7 +52,7 @@ class Node:
     stars: int
     age: int
     bound: float = field(compare=False)
-    path: Step | None = field(compare=False)
+    path: BranchStep | None = field(compare=False)
     columns: NDArray[np.intp] = field(compare=False)
     values: Floats = field(compare=False)
 
@@ -81,7 +81,7 @@ class BranchTree:
         self.gains = BranchGains.of(len(self.program.cost))
         self.newest = 0
 
-    def search(self, solved: Solved) -> None:
+    def search(self, solved: SolvedProgram) -> None:
         """The part of least bound is parted, from all points on, of which the relaxation is this."""
         whole = self._node(None, solved, 0, -math.inf)
         open_ = [] if whole is None else [whole]
@@ -96,7 +96,7 @@ class BranchTree:
                 heapq.heappush(open_, child)
         self.prove(math.inf)
 
-    def _limits(self, path: Step | None) -> tuple[Floats, Floats]:
+    def _limits(self, path: BranchStep | None) -> tuple[Floats, Floats]:
         """The bounds of all columns after these steps."""
         lower, upper = np.zeros(len(self.program.cost)), self.program.upper.copy()
         while path is not None:
@@ -107,7 +107,7 @@ class BranchTree:
             path = path.before
         return lower, upper
 
-    def _node(self, path: Step | None, solved: Solved, stars: int, bound: float) -> Node | None:
+    def _node(self, path: BranchStep | None, solved: SolvedProgram, stars: int, bound: float) -> BranchNode | None:
         """A part with this relaxation; None if it has nothing better, or is a single point, which is then offered."""
         bound = max(bound, solved.bound)
         stars = max(stars, up(bound))
@@ -128,9 +128,9 @@ class BranchTree:
                 return None
             columns, values = free, np.minimum(np.floor(point[free]), upper[free] - 1) + 0.5
         self.newest -= 1
-        return Node(stars, self.newest, bound, path, columns, values)
+        return BranchNode(stars, self.newest, bound, path, columns, values)
 
-    def _part(self, node: Node) -> list[Node]:
+    def _part(self, node: BranchNode) -> list[BranchNode]:
         """The two parts of a node, at the column that promises most; without those that have nothing better.
 
         Of columns that were rarely parted before, both parts are solved to see what they gain. If
@@ -156,17 +156,17 @@ class BranchTree:
         found = (self._node(path, solved, node.stars, node.bound) for path, solved in parts)
         return [child for child in found if child is not None]
 
-    def _gain(self, node: Node, solved: Solved) -> float:
+    def _gain(self, node: BranchNode, solved: SolvedProgram) -> float:
         return min(solved.bound, float(self.incumbent.stars)) - node.bound if math.isfinite(node.bound) else 0.0
 
-    def _solve(self, node: Node, place: int) -> list[tuple[Step, Solved]] | None:
+    def _solve(self, node: BranchNode, place: int) -> list[tuple[BranchStep, SolvedProgram]] | None:
         """Both parts at a column, solved; None if it was stopped."""
         column, value = int(node.columns[place]), float(node.values[place])
         down, parts = math.floor(value), []
         for side, end in enumerate((down, down + 1)):
             if self.stop():
                 return None
-            step = Step(column, side, end, node.path)
+            step = BranchStep(column, side, end, node.path)
             solved = self.relaxation.solve(*self._limits(step))
             self.gains.learn(column, side, abs(end - value), solved.bound - node.bound)
             parts.append((step, solved))

@@ -12,7 +12,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.milp.grounds import CappedSets, Edges, Ground, exact_costs, ground_of
+from tclose.algorithms.milp.grounds import CappedSets, Edges, ProgramGround, exact_costs, ground_of
 from tclose.algorithms.milp.patterns import Integers, Patterns, RowTypes
 from tclose.algorithms.milp.program import Floats, Program
 from tclose.algorithms.requirement import Attribute
@@ -91,7 +91,7 @@ def least_work(costs: list[list[int]], reference: Integers, present: Sequence[in
 
 
 def weigher(
-    types: RowTypes, k: int, attributes: Sequence[Attribute], grounds: Sequence[Ground]
+    types: RowTypes, k: int, attributes: Sequence[Attribute], grounds: Sequence[ProgramGround]
 ) -> Callable[[Integers], int]:
     """Tells how many unknowns a pattern needs at most, by the vectors that it covers.
 

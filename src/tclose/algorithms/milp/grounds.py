@@ -21,7 +21,7 @@ from tclose.distances.transport_form import ground_distances
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Row = tuple[Sequence[tuple[Integers, Floats | float]], float, float]
+ProgramRow = tuple[Sequence[tuple[Integers, Floats | float]], float, float]
 
 FEW = 4  # values of which all sets are written down
 LARGEST = 2**50  # coefficients that a float holds, with room to spare
@@ -57,7 +57,7 @@ class Sets:
         """It needs no aids."""
         return 0
 
-    def rows(self, codes: Integers, own: Integers, size: Integers, aids: Integers, t: Fraction) -> Iterator[Row]:
+    def rows(self, codes: Integers, own: Integers, size: Integers, aids: Integers, t: Fraction) -> Iterator[ProgramRow]:
         """The rows of a program that say so: `own` are the columns of the class, `codes` theirs."""
         for inside, below in zip(self.inside, self.below.tolist(), strict=True):
             share = Fraction(below, self.n) + t / self.far
@@ -87,7 +87,7 @@ class CappedSets:
         """It needs no aids."""
         return 0
 
-    def rows(self, codes: Integers, own: Integers, size: Integers, aids: Integers, t: Fraction) -> Iterator[Row]:
+    def rows(self, codes: Integers, own: Integers, size: Integers, aids: Integers, t: Fraction) -> Iterator[ProgramRow]:
         """The rows of a program that say so, whatever t is: `own` are the columns of the class, `codes` theirs."""
         for inside, share in zip(self.inside, self.shares, strict=True):
             if (own_inside := inside[codes]).any():
@@ -136,7 +136,7 @@ class Edges:
         beyond = self.beyond[:, codes]
         return np.asarray(beyond.any(axis=1) & ~beyond.all(axis=1))
 
-    def rows(self, codes: Integers, own: Integers, size: Integers, aids: Integers, t: Fraction) -> Iterator[Row]:
+    def rows(self, codes: Integers, own: Integers, size: Integers, aids: Integers, t: Fraction) -> Iterator[ProgramRow]:
         """The rows of a program that say so: `own` are the columns of the class, `codes` theirs.
 
         Every coefficient is one exact number, rounded once.
@@ -177,7 +177,7 @@ class Moves:
         """How many moves a pattern with these codes needs."""
         return len(np.unique(codes)) * int((self.shares > 0).sum())
 
-    def rows(self, codes: Integers, own: Integers, size: Integers, aids: Integers, t: Fraction) -> Iterator[Row]:
+    def rows(self, codes: Integers, own: Integers, size: Integers, aids: Integers, t: Fraction) -> Iterator[ProgramRow]:
         """The rows of a program that say so: `own` are the columns of the class, `codes` theirs."""
         present, wanted = np.unique(codes), np.flatnonzero(self.shares > 0)
         plan = aids.reshape(len(present), len(wanted))
@@ -188,10 +188,10 @@ class Moves:
         yield [(plan.ravel(), self.costs[np.ix_(present, wanted)].ravel()), (size, -float(t))], -np.inf, 0.0
 
 
-Ground = Sets | CappedSets | Edges | Moves
+ProgramGround = Sets | CappedSets | Edges | Moves
 
 
-def ground_of(attribute: Attribute) -> Ground:
+def ground_of(attribute: Attribute) -> ProgramGround:
     """The distance of an attribute, from its own reference.
 
     Examples

@@ -15,12 +15,12 @@ from tclose.algorithms import find
 from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.highs import load
-from tclose.algorithms.milp.branch_and_bound import BranchAndBound, Problem, SolverWatch
+from tclose.algorithms.milp.branch_and_bound import BranchAndBound, BranchProblem, SolverWatch
 from tclose.algorithms.milp.cuts import CountLimit, cap_limits, count_limits, weigher
-from tclose.algorithms.milp.grounds import Ground, capped_sets, ground_of
+from tclose.algorithms.milp.grounds import ProgramGround, capped_sets, ground_of
 from tclose.algorithms.milp.incumbent import Incumbent
 from tclose.algorithms.milp.patterns import Patterns, RowTypes
-from tclose.algorithms.milp.program import Asked
+from tclose.algorithms.milp.program import AskedOfClasses
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import SchemaError
 from tclose.schema.schema import Schema
@@ -37,7 +37,7 @@ WARMING, MOST_WARMING = 0.5, 5.0  # of the time, and in seconds: for a method th
 
 @dataclass(frozen=True)
 class Milp:
-    """The mixed integer program of theorem 9: how many rows of each type go under each pattern of stars.
+    """Solve a mixed integer program (theorem 9): how many rows of each type are released under each pattern of stars.
 
     Rows that are alike in all that counts are one type; a pattern says which cells are starred and
     what stands in the others. One class a pattern is enough, for classes released alike may be
@@ -75,6 +75,17 @@ class Milp:
     References
     ----------
     002 section 4, theorem 9.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"sex": ["f", "f", "m", "m"] * 2, "town": ["x", "y"] * 4, "ill": list("aaaabbbb")})
+    >>> asked = {"k": 4, "recode": "suppress", "sensitive": {"ill": {"distance": "equal", "t": 0.2}}}
+    >>> asked["quasi"] = {"sex": {"kind": "categorical"}, "town": {"kind": "categorical"}}
+    >>> release = tclose.anonymize(table, asked, method=tclose.Milp(), seed=1)
+    >>> release.loss, release.facts["loss_at_least"], release.facts["optimal"]  # half of the cells are stars
+    (0.5, 0.5, True)
     """
 
     name: ClassVar[str] = "milp"
@@ -166,10 +177,10 @@ def types_of(table: EncodedTable, requirement: Requirement) -> RowTypes:
 
 def problem_of(
     types: RowTypes, requirement: Requirement, stop: Callable[[], bool], weights: Sequence[int] | None = None
-) -> Problem | None:
+) -> BranchProblem | None:
     """What is to be solved, a star of each column counting so much; None where it was stopped."""
     attributes = [requirement.attributes[place] for place in _asked(requirement)]
-    demands: list[tuple[int, Fraction, Ground]] = []
+    demands: list[tuple[int, Fraction, ProgramGround]] = []
     limits: list[CountLimit] = []
     for place, attribute in enumerate(attributes):
         if attribute.t is not None and attribute.t < 1:
@@ -182,8 +193,10 @@ def problem_of(
     patterns = Patterns.of(types.vectors, weigher(types, requirement.k, attributes, grounds), stop, weights)
     if patterns is None:
         return None
-    asked = Asked(requirement.k, tuple(t for _, t, _ in demands), grounds, tuple(place for place, _, _ in demands))
-    return Problem(types, patterns, asked, limits)
+    asked = AskedOfClasses(
+        requirement.k, tuple(t for _, t, _ in demands), grounds, tuple(place for place, _, _ in demands)
+    )
+    return BranchProblem(types, patterns, asked, limits)
 
 
 def _asked(requirement: Requirement) -> list[int]:

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.milp.grounds import Ground
+from tclose.algorithms.milp.grounds import ProgramGround
 from tclose.algorithms.milp.patterns import Integers, Patterns, RowTypes
 
 Floats = NDArray[np.float64]
@@ -20,7 +20,7 @@ LARGEST_SCALE = 1e4  # solvers take 1e-6 for nothing
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class AskedOfClasses:
     """What a class must meet, in the numbers of a solver.
 
     Attributes
@@ -37,7 +37,7 @@ class Asked:
 
     k: int
     t: tuple[Fraction, ...]
-    grounds: tuple[Ground, ...]
+    grounds: tuple[ProgramGround, ...]
     places: tuple[int, ...]
 
 
@@ -77,7 +77,9 @@ class Program:
     exact: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, types: RowTypes, patterns: Patterns, asked: Asked, shaved: Sequence[Fraction] | None = None) -> Program:
+    def of(
+        cls, types: RowTypes, patterns: Patterns, asked: AskedOfClasses, shaved: Sequence[Fraction] | None = None
+    ) -> Program:
         """The whole program.
 
         Parameters
@@ -152,7 +154,7 @@ class _Draft:
 
     types: RowTypes
     patterns: Patterns
-    asked: Asked
+    asked: AskedOfClasses
     upper: list[Floats] = field(default_factory=list)
     whole: list[NDArray[np.bool_]] = field(default_factory=list)
     terms: list[tuple[Integers, Floats]] = field(default_factory=list)

@@ -32,7 +32,7 @@ class SolverLimits:
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class SolvedProgram:
     """What a linear program came to.
 
     Attributes
@@ -114,7 +114,7 @@ class Relaxation:
         terms = int(longest) + len(self.program.cost) + len(self.program.row_lower)
         self._doubt = (terms + 8) * UNIT
 
-    def solve(self, lower: Floats, upper: Floats) -> Solved:
+    def solve(self, lower: Floats, upper: Floats) -> SolvedProgram:
         """The optimum with the columns between these bounds."""
         solver, columns = self._solver, np.arange(len(lower), dtype=np.int32)
         solver.changeColsBounds(len(lower), columns, lower, upper)
@@ -123,14 +123,14 @@ class Relaxation:
         if status == self._status.kOptimal:
             solution = solver.getSolution()
             bound = self.bound(np.array(solution.row_dual), self.program.cost, lower, upper)
-            return Solved(np.array(solution.col_value), bound)
+            return SolvedProgram(np.array(solution.col_value), bound)
         if status == self._status.kInfeasible:
             _, has_ray, ray = solver.getDualRay()
             if has_ray:
                 for y in (np.array(ray), -np.array(ray)):
                     if self.bound(y, np.zeros(len(lower)), lower, upper) > 0:
-                        return Solved(None, math.inf)
-        return Solved(None, -math.inf)
+                        return SolvedProgram(None, math.inf)
+        return SolvedProgram(None, -math.inf)
 
     def bound(self, y: Floats, cost: Floats, lower: Floats, upper: Floats) -> float:
         """What these multipliers prove of all points within these bounds."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.algorithms import Improves, find
+from tclose.algorithms import ImprovesClasses, find
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.table.encode import EncodedTable
@@ -23,7 +23,7 @@ def cut_on(
     watch = control.stretch(0.0, CUTTING)
     cut = find("mondrian").partition(table, requirement, rng=rng, control=watch, start=start)
     method = find("tight")
-    assert isinstance(method, Improves)
+    assert isinstance(method, ImprovesClasses)
     found = method.improve(table, requirement, cut, rng=rng, control=control.stretch(CUTTING, 1.0))
     control.report(done=1.0)
     stopped = any(each.facts.get("stopped_early") for each in (start, cut, found))

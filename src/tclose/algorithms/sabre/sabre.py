@@ -11,7 +11,7 @@ import numpy as np
 from tclose.algorithms.capabilities import Capabilities
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
-from tclose.algorithms.sabre.sabre_search import Options, partition
+from tclose.algorithms.sabre.sabre_search import SabreOptions, partition
 from tclose.algorithms.shared.along import take_along
 from tclose.algorithms.shared.nearest import take_nearest
 from tclose.errors import SchemaError
@@ -20,7 +20,7 @@ from tclose.table.partition import Partition
 
 
 @dataclass(frozen=True)
-class SabreAK(Options):
+class SabreAK(SabreOptions):
     """Bucketize, then take each class's share of every bucket from along a Hilbert curve.
 
     Sensitive values that may stand for each other form buckets. The table is halved, bucket by
@@ -29,7 +29,7 @@ class SabreAK(Options):
     curve through the quasi-identifiers. With several sensitive attributes the first is met so,
     and classes that fail another are merged with the class whose union adds least to the cost.
 
-    Parameters are those of `tclose.algorithms.sabre.sabre_search.Options`; the default is the printed algorithm.
+    Parameters are those of `tclose.algorithms.sabre.sabre_search.SabreOptions`; the default is the printed algorithm.
 
     Guarantee
     ---------
@@ -46,6 +46,17 @@ class SabreAK(Options):
     References
     ----------
     004 sections 3, 4 and 7. Keys: Hamilton, Compact Hilbert Indices (2006).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 61, 22, 62, 23, 63, 24, 64], "illness": ["flu", "flu", "cold", "cold"] * 2})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 4, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> release = tclose.anonymize(table, asked, method=tclose.SabreAK(), seed=1)
+    >>> sorted(release.table["age"].unique()), release.measured.t["illness"]
+    (['[21, 24]', '[61, 64]'], Fraction(0, 1))
     """
 
     name: ClassVar[str] = "sabre-ak"
@@ -68,7 +79,7 @@ class SabreAK(Options):
 
 
 @dataclass(frozen=True)
-class SabreKNN(Options):
+class SabreKNN(SabreOptions):
     """Bucketize, then take each class's share of every bucket from next to a random row.
 
     Buckets, class sizes and several sensitive attributes are as in `sabre-ak`. Rows are points,
@@ -76,7 +87,7 @@ class SabreKNN(Options):
     bucket those of least Euclidean distance are taken, found by an index.
 
     The default is the printed algorithm. Parameters are those of
-    `tclose.algorithms.sabre.sabre_search.Options`, and one more.
+    `tclose.algorithms.sabre.sabre_search.SabreOptions`, and one more.
 
     Parameters
     ----------
@@ -98,6 +109,17 @@ class SabreKNN(Options):
     References
     ----------
     004 sections 3, 4 and 7.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 61, 22, 62, 23, 63, 24, 64], "illness": ["flu", "flu", "cold", "cold"] * 2})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 4, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> release = tclose.anonymize(table, asked, method=tclose.SabreKNN(metric="loss"), seed=1)
+    >>> sorted(release.table["age"].unique()), release.measured.t["illness"]
+    (['[21, 24]', '[61, 64]'], Fraction(0, 1))
     """
 
     name: ClassVar[str] = "sabre-knn"

@@ -14,7 +14,7 @@ from tclose.algorithms.control import Control, Stage, Watch
 from tclose.algorithms.requirement import Attribute, Requirement
 from tclose.algorithms.sabre.bucket_sizes import class_sizes
 from tclose.algorithms.sabre.cutting_on import cut_on
-from tclose.algorithms.shared.buckets import Bound, Buckets, bucketize
+from tclose.algorithms.shared.buckets import BoundRule, Buckets, bucketize
 from tclose.algorithms.shared.class_sizes import ClassSizes
 from tclose.algorithms.shared.merge import merge
 from tclose.distances import Line
@@ -42,7 +42,7 @@ class TakeOut(Protocol):
 
 
 @dataclass(frozen=True)
-class Options:
+class SabreOptions:
     """What may be chosen; the default is the printed algorithm.
 
     Attributes
@@ -63,7 +63,7 @@ class Options:
         and search from there as `tight` does.
     """
 
-    bound: Bound = "printed"
+    bound: BoundRule = "printed"
     first: str | None = None
     try_first: bool = False
     search_budget: bool = False
@@ -109,7 +109,7 @@ def partition(
     take_out: TakeOut,
     table: EncodedTable,
     requirement: Requirement,
-    options: Options,
+    options: SabreOptions,
     rng: np.random.Generator,
     control: Control,
 ) -> Partition:
@@ -157,7 +157,9 @@ def _asks_more(attribute: Attribute, is_first: bool) -> bool:
     return attribute.asks_beyond_t or (attribute.t is not None and not is_first)
 
 
-def _plans(table: EncodedTable, requirement: Requirement, options: Options, control: Control) -> Iterator[SabrePlan]:
+def _plans(
+    table: EncodedTable, requirement: Requirement, options: SabreOptions, control: Control
+) -> Iterator[SabrePlan]:
     """What to try; when the time is over, no more than the first."""
     attributes = requirement.attributes
     with_t = [place for place, attribute in enumerate(attributes) if attribute.t is not None]

@@ -16,7 +16,7 @@ from tclose.distances import Form, Line, Transport, Tree
 from tclose.distances.linkage import groups_of, linkage
 
 Integers = NDArray[np.int64]
-Bound = Literal["printed", "largest"]
+BoundRule = Literal["printed", "largest"]
 Node = TypeVar("Node")
 UNITS = 2**30  # the distances of a matrix or a joint have no more: finer ones are rounded up
 
@@ -82,7 +82,7 @@ class Buckets:
         return Fraction(int(work), n * s * self.denominator)
 
 
-def bucketize(form: Form, counts: Integers, t: Fraction, bound: Bound = "printed") -> Buckets:
+def bucketize(form: Form, counts: Integers, t: Fraction, bound: BoundRule = "printed") -> Buckets:
     """Functions bucketCat and bucketNum: buckets with U < t, or one a value where there are none.
 
     Parameters
@@ -240,7 +240,7 @@ def _on_tree(nodes: _Nodes, counts: Integers, t: Fraction) -> Buckets:
     )
 
 
-def _nodes_of_tree(tree: Tree, counts: Integers, bound: Bound) -> _Nodes:
+def _nodes_of_tree(tree: Tree, counts: Integers, bound: BoundRule) -> _Nodes:
     """The hierarchy without what does not occur; heights stay those of the whole."""
     heights = np.full(len(tree.parents), tree.denominator // 2)
     occupied, branches = np.zeros((2, len(tree.parents)), np.int64)
@@ -264,7 +264,7 @@ def _nodes_of_tree(tree: Tree, counts: Integers, bound: Bound) -> _Nodes:
     return _Nodes(parents, heights, values, _bounds(parents, heights, values, counts, bound), tree.denominator // 2)
 
 
-def _bounds(parents: Integers, heights: Integers, values: Integers, counts: Integers, bound: Bound) -> list[int]:
+def _bounds(parents: Integers, heights: Integers, values: Integers, counts: Integers, bound: BoundRule) -> list[int]:
     """Theorem 2, height (rows - least rows of a value); or the largest cost from one value, level by level."""
     rows = [int(counts[value]) if value >= 0 else 0 for value in values]
     least = [row if row else int(counts.sum()) for row in rows]

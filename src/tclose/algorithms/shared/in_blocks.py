@@ -25,7 +25,7 @@ from tclose.table.partition import Partition
 Labels = NDArray[np.int64]
 
 
-class Forms(Protocol):
+class FormsClasses(Protocol):
     """What forms the classes of rows that may all be mixed: a method's own `partition`."""
 
     def __call__(
@@ -42,7 +42,7 @@ class Forms(Protocol):
 
 
 def in_blocks(
-    form: Forms,
+    form: FormsClasses,
     table: EncodedTable,
     requirement: Requirement,
     *,
@@ -175,7 +175,7 @@ def _share_of(control: Control, number: int, n: int) -> Callable[[float | None, 
 
 
 @dataclass(frozen=True)
-class _Part:
+class _BlockFacts:
     """The facts of a block, and its share of the rows."""
 
     facts: dict[str, Any]
@@ -190,7 +190,7 @@ def _joined(table: EncodedTable, members: Sequence[Labels], found: Sequence[Part
         first += part.n_classes
     if len(found) == 1:
         return replace(found[0], labels=labels)
-    parts = [_Part(part.facts, len(rows) / len(table)) for rows, part in zip(members, found, strict=True)]
+    parts = [_BlockFacts(part.facts, len(rows) / len(table)) for rows, part in zip(members, found, strict=True)]
     facts: dict[str, Any] = {"stopped_early": True} if any(each.facts.get("stopped_early") for each in parts) else {}
     if all("loss_at_least" in each.facts for each in parts):
         facts["optimal"] = all(each.facts["optimal"] for each in parts)
@@ -199,7 +199,7 @@ def _joined(table: EncodedTable, members: Sequence[Labels], found: Sequence[Part
     return Partition(labels, facts=facts)
 
 
-def _least(table: EncodedTable, labels: Labels, parts: Sequence[_Part], optimal: bool) -> float:
+def _least(table: EncodedTable, labels: Labels, parts: Sequence[_BlockFacts], optimal: bool) -> float:
     """What no partition loses less than: the loss itself where it is the least, else the sum over the blocks."""
     if optimal and (whole := WholeCosts.of(table)) is not None:
         return whole.loss_of(labels)

@@ -34,7 +34,7 @@ from tclose.algorithms.shared.whole_costs import WholeCosts
 from tclose.algorithms.two_diversity.matching_program import MatchingProgram, Solution
 from tclose.algorithms.two_diversity.parity import TINY, violated_sets
 from tclose.algorithms.two_diversity.settling import settle
-from tclose.algorithms.two_diversity.small_groups import Floats, GroupCosts, Groups, are_diverse, divide
+from tclose.algorithms.two_diversity.small_groups import Floats, GroupCosts, GroupRows, are_diverse, divide
 
 NEAREST = 8  # neighbours of each row that the program begins with
 AT_ONCE = 4  # groups added for each row at a time
@@ -51,7 +51,7 @@ class Matching(NamedTuple):
     `trusts` says that the bound is the word of the solver of integer programs.
     """
 
-    groups: Groups
+    groups: GroupRows
     bound: float
     optimal: bool
     stopped: bool
@@ -83,7 +83,7 @@ class Gaps:
     def __post_init__(self) -> None:
         self.pairs = self.costs.pairs - self.rows[:, None] - self.rows + 2 * self.both
 
-    def pairs_below(self, gap: float) -> tuple[Groups, Floats]:
+    def pairs_below(self, gap: float) -> tuple[GroupRows, Floats]:
         """All pairs with a gap below this, and their gaps."""
         first, second = np.nonzero(np.triu(self.pairs < gap, 1))
         return np.stack([first, second, second], axis=1), self.pairs[first, second]
@@ -93,11 +93,11 @@ class Gaps:
         near = np.triu(self.pairs < 2 * gap + 2 * self.both + 3 * SHORT, 1).sum(axis=1)
         return int((near * near).sum())
 
-    def triples_below(self, gap: float) -> tuple[Groups, Floats]:
+    def triples_below(self, gap: float) -> tuple[GroupRows, Floats]:
         """All triples with a gap below this, and their gaps, if no pair falls short by more than `SHORT`."""
         return self._missed(np.concatenate([np.zeros((0, 3), np.int64), *self._candidates(gap)]), gap)
 
-    def _candidates(self, gap: float) -> Iterator[Groups]:
+    def _candidates(self, gap: float) -> Iterator[GroupRows]:
         """Triples by their first row: those whose pairs allow for such a gap."""
         both = self.both
         allowed = np.triu(self.pairs < 2 * gap + 2 * both + 3 * SHORT, 1)  # the other two may fall short
@@ -109,7 +109,7 @@ class Gaps:
             fits = self.pairs[i, j] + self.pairs[i, k] + self.pairs[j, k] < 2 * gap + 2 * least + SHORT
             yield np.stack([np.full(int(fits.sum()), i), j[fits], k[fits]], axis=1)
 
-    def _missed(self, triples: Groups, gap: float) -> tuple[Groups, Floats]:
+    def _missed(self, triples: GroupRows, gap: float) -> tuple[GroupRows, Floats]:
         """Those whose gap is indeed below, and it."""
         i, j, k = triples.T
         gaps = self.costs.of_groups(triples) - self.rows[triples].sum(axis=1)
@@ -144,10 +144,10 @@ class MatchingSearch:
             return self.costs.whole_part(self.bound) >= math.floor(self.least + TINY)
         return self.least - self.bound <= CLOSED
 
-    def _add(self, groups: Groups) -> int:
+    def _add(self, groups: GroupRows) -> int:
         return self.program.add_groups(groups, self.costs.of_groups(groups))
 
-    def _take(self, groups: Groups) -> None:
+    def _take(self, groups: GroupRows) -> None:
         """Keep a division if it costs less."""
         if (cost := self.costs.in_all(groups)) < self.least:
             self.best, self.least = groups, cost
@@ -171,7 +171,7 @@ class MatchingSearch:
         self.program.add_sets(sets)
         return bool(sets)
 
-    def _grow(self, groups: Groups, gaps: Floats) -> bool:
+    def _grow(self, groups: GroupRows, gaps: Floats) -> bool:
         """Add groups that fall short, a few for each row, those that do most."""
         order = np.argsort(gaps, kind="stable")
         taken, few = np.zeros(self.n, np.int64), []

@@ -10,7 +10,7 @@ import numpy as np
 from tclose.algorithms.control import Control
 from tclose.algorithms.highs import load
 from tclose.algorithms.two_diversity.parity import Members, is_odd
-from tclose.algorithms.two_diversity.small_groups import Floats, Groups, Integers, sizes
+from tclose.algorithms.two_diversity.small_groups import Floats, GroupRows, Integers, sizes
 
 
 class Solution(NamedTuple):
@@ -31,7 +31,7 @@ class MatchingProgram:
         self._highspy = load("two-diversity")
         self._n, self._control = n, control
         self._known: set[int] = set()
-        self.groups: Groups = np.zeros((0, 3), np.int64)
+        self.groups: GroupRows = np.zeros((0, 3), np.int64)
         self.sets: list[Members] = []
         self._highs = self._fresh()
         none = np.zeros(0, np.int32)
@@ -47,7 +47,7 @@ class MatchingProgram:
             event.subscribe(lambda event: event.interrupt(self._control.stop))
         return highs
 
-    def add_groups(self, groups: Groups, costs: Floats) -> int:
+    def add_groups(self, groups: GroupRows, costs: Floats) -> int:
         """Add those that are not there yet, and tell how many."""
         keys = ((groups[:, 0] * self._n + groups[:, 1]) * self._n + groups[:, 2]).tolist()
         new = [place for place, key in enumerate(keys) if key not in self._known]
@@ -62,7 +62,7 @@ class MatchingProgram:
         self.groups = np.concatenate([self.groups, groups])
         return n
 
-    def _entries(self, groups: Groups) -> tuple[Any, Any]:
+    def _entries(self, groups: GroupRows) -> tuple[Any, Any]:
         """The rows of the program in which each group occurs, and where those of each begin."""
         triples = np.flatnonzero(sizes(groups) == 3)
         odd = np.zeros((len(self.sets), len(groups)), bool)
@@ -92,7 +92,7 @@ class MatchingProgram:
         worth = np.array(solution.row_dual)
         return Solution(np.array(solution.col_value), worth[: self._n], np.maximum(worth[self._n :], 0.0))
 
-    def solve_whole(self, gap: float) -> tuple[Groups | None, float]:
+    def solve_whole(self, gap: float) -> tuple[GroupRows | None, float]:
         """The best division into the groups that are there, none if stopped before; and a bound on its cost.
 
         It may be worse than the best by `gap`.
@@ -114,7 +114,7 @@ class MatchingProgram:
         return found if complete else None, bound
 
 
-def _own(groups: Groups) -> Integers:
+def _own(groups: GroupRows) -> Integers:
     """Where in the lines of groups a row stands, that which a pair repeats left out."""
     own = np.ones((len(groups), 3), bool)
     own[:, 2] = sizes(groups) == 3

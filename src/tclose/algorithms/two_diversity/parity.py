@@ -11,14 +11,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.algorithms.two_diversity.small_groups import Floats, Groups, sizes
+from tclose.algorithms.two_diversity.small_groups import Floats, GroupRows, sizes
 
 Members = NDArray[np.bool_]
 
 TINY = 1e-6
 
 
-def is_odd(groups: Groups, members: Members) -> NDArray[np.bool_]:
+def is_odd(groups: GroupRows, members: Members) -> NDArray[np.bool_]:
     """Which groups have an odd number of rows in a set.
 
     Examples
@@ -31,7 +31,7 @@ def is_odd(groups: Groups, members: Members) -> NDArray[np.bool_]:
     return odd
 
 
-def violated_sets(groups: Groups, shares: Floats, n: int) -> list[Members]:
+def violated_sets(groups: GroupRows, shares: Floats, n: int) -> list[Members]:
     """Odd sets whose groups' shares add up to less than 1, the least sum first.
 
     Rows of groups that are taken whole do not matter. Of the others, the two sets that share most
@@ -60,7 +60,7 @@ def violated_sets(groups: Groups, shares: Floats, n: int) -> list[Members]:
     return [members for _, members in sorted(found, key=lambda each: each[0])]
 
 
-def _shared(groups: Groups, shares: Floats, n: int) -> Floats:
+def _shared(groups: GroupRows, shares: Floats, n: int) -> Floats:
     """What each two rows have in common: the share of their pair, and half of that of a triple."""
     shared = np.zeros((n, n))
     triple = sizes(groups) == 3

@@ -8,12 +8,12 @@ import numpy as np
 
 from tclose.algorithms.control import Control
 from tclose.algorithms.shared.whole_costs import WholeCosts, cheapest_way
-from tclose.algorithms.two_diversity.small_groups import Groups
+from tclose.algorithms.two_diversity.small_groups import GroupRows
 
 MOST_GROUPS, MOST_STEPS = 20_000, 200_000  # some seconds
 
 
-def settle(costs: WholeCosts, groups: Groups, n: int, control: Control) -> Groups | None:
+def settle(costs: WholeCosts, groups: GroupRows, n: int, control: Control) -> GroupRows | None:
     """The cheapest division of n rows into some of these groups; None if that takes too long or is stopped.
 
     Rows that no chain of groups joins are divided apart from each other.
@@ -43,7 +43,7 @@ def settle(costs: WholeCosts, groups: Groups, n: int, control: Control) -> Group
     return groups[sorted(chosen)]
 
 
-def _parts(groups: Groups, n: int) -> list[list[int]]:
+def _parts(groups: GroupRows, n: int) -> list[list[int]]:
     """The groups that hang together, by their rows."""
     above = list(range(n))
 
@@ -62,7 +62,7 @@ def _parts(groups: Groups, n: int) -> list[list[int]]:
     return list(parts.values())
 
 
-def _cheapest(groups: Groups, prices: list[int], part: list[int], control: Control) -> list[int] | None:
+def _cheapest(groups: GroupRows, prices: list[int], part: list[int], control: Control) -> list[int] | None:
     """The places of the groups of the cheapest division of their rows: a set of rows is a number, a bit a row."""
     rows = np.unique(groups[part])
     bit = {row: len(rows) - 1 - place for place, row in enumerate(rows.tolist())}

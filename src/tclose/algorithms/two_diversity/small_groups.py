@@ -17,7 +17,7 @@ from tclose.table.encode import EncodedTable
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Groups = NDArray[np.int64]
+GroupRows = NDArray[np.int64]
 
 FINEST = 10_000  # the most units to a lost row in which costs are counted whole
 UNITS = 10_000.0  # to a lost row where they are not whole
@@ -60,7 +60,7 @@ class GroupCosts:
         """Whether the groups of a division cost whole units, and less than `BLUR` beyond."""
         return len(self.lines) > 0
 
-    def of_groups(self, groups: Groups) -> Floats:
+    def of_groups(self, groups: GroupRows) -> Floats:
         """The cost of each group."""
         cost = self._of_rows(groups)
         for line in self.lines:
@@ -68,7 +68,7 @@ class GroupCosts:
         cost *= sizes(groups)
         return cost
 
-    def _of_rows(self, groups: Groups) -> Floats:
+    def _of_rows(self, groups: GroupRows) -> Floats:
         """The cost of a row of each group, without the lines."""
         cost = np.zeros(len(groups))
         for axis, places in zip(self.table.axes, self.table.places, strict=True):
@@ -88,11 +88,11 @@ class GroupCosts:
         symmetric: Floats = np.minimum(costs, costs.T)
         return symmetric
 
-    def in_all(self, groups: Groups) -> float:
+    def in_all(self, groups: GroupRows) -> float:
         """What a division into these groups costs."""
         return math.fsum(self.of_groups(groups))
 
-    def whole_cost(self, groups: Groups) -> float:
+    def whole_cost(self, groups: GroupRows) -> float:
         """What a division costs without the lines."""
         return math.fsum(self._of_rows(groups) * sizes(groups))
 
@@ -101,19 +101,19 @@ class GroupCosts:
         return max(math.ceil(cost - BLUR - 1e-6), 0) if self.is_whole else max(cost, 0.0)
 
 
-def sizes(groups: Groups) -> Integers:
+def sizes(groups: GroupRows) -> Integers:
     """How many rows each group has."""
     return np.where(groups[:, 1] == groups[:, 2], 2, 3)
 
 
-def labels_of(groups: Groups, n: int) -> Integers:
+def labels_of(groups: GroupRows, n: int) -> Integers:
     """The group of each row."""
     labels = np.empty(n, np.int64)
     labels[groups.ravel()] = np.repeat(np.arange(len(groups)), 3)
     return labels
 
 
-def divide(pairs: Floats, codes: NDArray[np.int32], rows: Integers) -> Groups:
+def divide(pairs: Floats, codes: NDArray[np.int32], rows: Integers) -> GroupRows:
     """Divide 2-diverse rows into pairs, and a triple if they are odd: the cheapest first, rarely the best.
 
     A value that has (s - 1) / 2 of the s rows left, or more, is pressing: a pair without it would

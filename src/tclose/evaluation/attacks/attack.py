@@ -16,7 +16,7 @@ from tclose.errors import SchemaError, TableError
 from tclose.evaluation.attacks.allowed_rise import AllowedRise, allowed_rises
 from tclose.evaluation.attacks.attacked_values import by_value
 from tclose.evaluation.attacks.crowd import crowd_alike, crowd_inside
-from tclose.evaluation.attacks.definetti import Guesses, Learner, definetti, unlearned
+from tclose.evaluation.attacks.definetti import GuessedRows, Learner, definetti, unlearned
 from tclose.evaluation.attacks.left_out_rows import LeftOutBelief, left_out_beliefs
 from tclose.evaluation.attacks.minimality import Minimality, minimality
 from tclose.evaluation.attacks.record_linkage import Linkage, linkage
@@ -40,7 +40,7 @@ LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Limits:
+class AttackLimits:
     """From where on something counts as found out.
 
     Attributes
@@ -67,7 +67,7 @@ class AttackResults:
     reidentification: Reidentification
     skewness: dict[str, Skewness]
     similarity: dict[str, Similarity]
-    definetti: dict[str, Guesses]
+    definetti: dict[str, GuessedRows]
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -81,7 +81,7 @@ class AttackResults:
 
 @dataclass(frozen=True)
 class Attacks:
-    """What attackers reach.
+    """What attackers find out, in a table and in a release of it.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ def attack(
     *old: Never,
     method: Algorithm | str | None = None,
     population: Any = None,
-    limits: Limits | None = None,
+    limits: AttackLimits | None = None,
     seed: int = 0,
     candidates: int = 0,
     seeds: int = 0,
@@ -187,7 +187,7 @@ def attack(
     made = release if isinstance(release, Release) else None
     if made is not None and method is not None:
         raise SchemaError("Give a release, or a schema with a method, not both.")
-    limits = limits or Limits(schema.k)
+    limits = limits or AttackLimits(schema.k)
     LOG.info("attack %s", "a table" if made is None and method is None else "a table and its release")
     source = read(df, schema.delimiter, schema.encoding, header=schema.header)
     schema = schema.resolve(source.names)
@@ -241,7 +241,7 @@ def _told(learner: Learner, progress: Listener | None, n: int) -> Learner:
     if progress is None:
         return learner
 
-    def learn(table: EncodedTable, labels: Integers, place: int) -> Guesses:
+    def learn(table: EncodedTable, labels: Integers, place: int) -> GuessedRows:
         progress("attacks", None, place / n)
         return learner(table, labels, place)
 
@@ -267,7 +267,7 @@ def _picked(release: Release | None, source: Source) -> Integers | None:
 
 
 def _expose(
-    table: EncodedTable, labels: Integers, limits: Limits, alike: Integers | None, learner: Learner
+    table: EncodedTable, labels: Integers, limits: AttackLimits, alike: Integers | None, learner: Learner
 ) -> AttackResults:
     """Every attack that needs classes alone; a population has at least the people of the table."""
     sizes = np.bincount(labels)

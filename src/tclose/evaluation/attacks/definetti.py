@@ -26,7 +26,7 @@ MOST_PLACES = 256  # a longer axis is learned by stretches
 
 
 @dataclass(frozen=True)
-class Guesses:
+class GuessedRows:
     """How often the value of a row is guessed.
 
     Attributes
@@ -60,10 +60,10 @@ class Guesses:
 
 
 # From a table, the class of each of its rows and the place of an attribute.
-Learner = Callable[[EncodedTable, NDArray[np.int64], int], Guesses]
+Learner = Callable[[EncodedTable, NDArray[np.int64], int], GuessedRows]
 
 
-def definetti(table: EncodedTable, labels: NDArray[np.int64], place: int, seed: int = 0) -> Guesses:
+def definetti(table: EncodedTable, labels: NDArray[np.int64], place: int, seed: int = 0) -> GuessedRows:
     """Attack one sensitive attribute.
 
     Parameters
@@ -88,14 +88,14 @@ def definetti(table: EncodedTable, labels: NDArray[np.int64], place: int, seed: 
     guessed = box_learner.guess(tally, labels, axes)
     rows, guessed_there = row_learner.guess(tally, labels, axes, np.random.default_rng(seed))
     right, right_with_rows = float((guessed == codes).mean()), float((guessed_there == codes[rows]).mean())
-    return Guesses(right, right_with_rows, *_base_rates(tally))
+    return GuessedRows(right, right_with_rows, *_base_rates(tally))
 
 
-def unlearned(table: EncodedTable, labels: NDArray[np.int64], place: int) -> Guesses:
+def unlearned(table: EncodedTable, labels: NDArray[np.int64], place: int) -> GuessedRows:
     """The same where the rows of a class have the same quasi-identifiers: no learner tells one from another."""
     codes, size = grouped_values(table.domains[place].form, table.codes[place])
     of_table, of_class = _base_rates(Tally.of(labels, codes, size))
-    return Guesses(of_class, of_class, of_table, of_class)
+    return GuessedRows(of_class, of_class, of_table, of_class)
 
 
 def _base_rates(tally: Tally) -> tuple[float, float]:

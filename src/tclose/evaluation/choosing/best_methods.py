@@ -47,7 +47,7 @@ MEASURES = (
 
 
 @dataclass(frozen=True)
-class Best:
+class BestRuns:
     """The best runs in one setting; several if they are alike.
 
     Attributes
@@ -73,7 +73,7 @@ class BestBy:
     """The best by one measure, in each setting in which it was measured."""
 
     measure: Measure
-    settings: tuple[Best, ...]
+    settings: tuple[BestRuns, ...]
 
     @property
     def wins(self) -> dict[str, int]:
@@ -131,7 +131,7 @@ def best_by_measure(runs: Sequence[Trial]) -> list[BestBy]:
     return found
 
 
-def _best(runs: Sequence[Trial], setting: Setting, measure: Measure) -> Best | None:
+def _best(runs: Sequence[Trial], setting: Setting, measure: Measure) -> BestRuns | None:
     values = {
         run.method: value
         for run in runs
@@ -142,7 +142,7 @@ def _best(runs: Sequence[Trial], setting: Setting, measure: Measure) -> Best | N
     least = min(values.values())
     methods = tuple(name for name, value in values.items() if value <= least + ROUNDING)
     others = sorted(((name, value) for name, value in values.items() if name not in methods), key=lambda each: each[1])
-    return Best(setting, least, methods, tuple(others))
+    return BestRuns(setting, least, methods, tuple(others))
 
 
 class HasRuns(Protocol):

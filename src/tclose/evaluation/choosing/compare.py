@@ -31,7 +31,7 @@ OFTEN = 0.1  # seconds between two looks at whether to stop
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs on one table.
+    """Methods compared on one table: what each run loses, and what attackers gain by it.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ def compare(
     thresholds = dict.fromkeys(exact(each, "compare", "t") for each in listed(t))
     asked: list[tuple[Fraction | None, Schema]] = [(each, with_t(schema, each)) for each in thresholds]
     plans = [
-        _Plan(algorithm, threshold, with_k(one, size), Control(time))
+        _PlannedRun(algorithm, threshold, with_k(one, size), Control(time))
         for algorithm in chosen
         for size in sizes or [schema.k]
         for threshold, one in asked or [(None, schema)]
@@ -195,7 +195,7 @@ def compare(
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _PlannedRun:
     """A run to come."""
 
     algorithm: Algorithm
@@ -220,7 +220,9 @@ class _Plan:
             return Trial(label(self.algorithm), self.t, self.schema.k, refused=STOPPED)
 
 
-def _as_they_end(waiting: Sequence[Future[Trial]], plans: Sequence[_Plan], control: Control | None) -> Iterator[int]:
+def _as_they_end(
+    waiting: Sequence[Future[Trial]], plans: Sequence[_PlannedRun], control: Control | None
+) -> Iterator[int]:
     """The places of runs as they end; if asked to stop, those that run are ended and the others cancelled."""
     places = {future: place for place, future in enumerate(waiting)}
     left = set(waiting)
@@ -235,7 +237,7 @@ def _as_they_end(waiting: Sequence[Future[Trial]], plans: Sequence[_Plan], contr
             _give_up(waiting, plans)
 
 
-def _give_up(waiting: Sequence[Future[Trial]], plans: Sequence[_Plan]) -> None:
+def _give_up(waiting: Sequence[Future[Trial]], plans: Sequence[_PlannedRun]) -> None:
     for future, plan in zip(waiting, plans, strict=True):
         if not future.cancel():
             plan.control.end()

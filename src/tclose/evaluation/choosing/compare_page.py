@@ -11,9 +11,9 @@ from tclose.evaluation.choosing.best_methods import asked, best_by_measure, verd
 from tclose.evaluation.choosing.trials import Gains, Trial
 from tclose.pages.charts import (
     N_COLOURS,
-    Axis,
     Bar,
-    Box,
+    BoxOfValues,
+    ChartAxis,
     ChartLine,
     bars,
     bars_height,
@@ -165,7 +165,7 @@ def _frontier(page: Page, found: Compared) -> None:
     ]  # fmt: skip
     rises = [100 * run.gains.rise for run in found.done]
     drawing = Drawing(WIDTH, max(HEIGHT, 110.0 + 18 * len(groups)))
-    across = Axis("largest rise of a belief, percentage points", nice_ticks(min(0.0, *rises), max(rises), 8))
+    across = ChartAxis("largest rise of a belief, percentage points", nice_ticks(min(0.0, *rises), max(rises), 8))
     edge = [(100 * run.gains.rise, run.loss) for run in found.frontier]
     cloud(drawing, across, _axis("loss", [run.loss for run in found.done]), groups, edge)
     page.figure(
@@ -226,7 +226,7 @@ def _measure(
         if (own := sorted(chosen, key=lambda run: run.t or 0))
     ]
     drawing = Drawing(WIDTH, max(HEIGHT, 100.0 + 16 * len(lines)))
-    chart(drawing, Axis("t", nice_ticks(0.0, thresholds[-1], 8)), _axis(name, values), lines)
+    chart(drawing, ChartAxis("t", nice_ticks(0.0, thresholds[-1], 8)), _axis(name, values), lines)
     page.figure(drawing.svg(f"{title}, against t", inside=True), caption)
 
 
@@ -234,13 +234,13 @@ def _sizes(page: Page, found: Compared) -> None:
     page.heading("Sizes of classes")
     shown, which = _to_show(found)
     entries = [
-        Box(_name(run), (run.sizes[0], run.sizes[1], run.sizes[2], run.sizes[3], run.sizes[4]),
+        BoxOfValues(_name(run), (run.sizes[0], run.sizes[1], run.sizes[2], run.sizes[3], run.sizes[4]),
             _colour(found, run.method))
         for run in shown
     ]  # fmt: skip
     drawing = Drawing(WIDTH, boxes_height(len(entries)))
     least, most = min(run.sizes[0] for run in shown), max(run.sizes[4] for run in shown)
-    boxes(drawing, Axis("rows of a class", log_ticks(max(least, 1), most), logarithmic=True), entries)
+    boxes(drawing, ChartAxis("rows of a class", log_ticks(max(least, 1), most), logarithmic=True), entries)
     page.figure(
         drawing.svg("Sizes of classes by run", inside=True),
         "From the smallest class to the largest; the box holds the middle half of the classes, the stroke in it is the "
@@ -266,7 +266,7 @@ def _seconds(page: Page, found: Compared) -> None:
     drawing = Drawing(WIDTH, bars_height(len(entries)))
     longest, shortest = max(map(max, spent.values())), min(max(times) for times in spent.values())
     ticks = log_ticks(min(max(shortest, FASTEST), 0.1), max(longest, FASTEST))
-    bars(drawing, Axis("seconds, the longest run", ticks, logarithmic=True), entries)
+    bars(drawing, ChartAxis("seconds, the longest run", ticks, logarithmic=True), entries)
     at_once = (
         "One run at a time."
         if found.jobs == 1
@@ -322,8 +322,8 @@ def _colour(found: Compared, method: str) -> str:
     return f"line{_place(found, method) % N_COLOURS}"
 
 
-def _axis(title: str, values: Sequence[float]) -> Axis:
-    return Axis(title, nice_ticks(0.0, max(max(values), 1e-6), 6))
+def _axis(title: str, values: Sequence[float]) -> ChartAxis:
+    return ChartAxis(title, nice_ticks(0.0, max(max(values), 1e-6), 6))
 
 
 def _query_percent(run: Trial) -> float | None:

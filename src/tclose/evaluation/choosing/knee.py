@@ -9,10 +9,10 @@ from tclose.evaluation.choosing.trials import Trial
 
 MARGIN = 0.05  # how far, both axes being of length 1, a knee must lie below the chord
 LEAST_FALL = 0.01  # of a curve that is worth looking at
-Curve = Literal["loss", "queries"]
+CurveName = Literal["loss", "queries"]
 
 
-def height(run: Trial, by: Curve) -> float:
+def height(run: Trial, by: CurveName) -> float:
     """Of the curve, at this run."""
     return run.loss if by == "loss" else run.query_error or 0.0
 

@@ -12,7 +12,7 @@ from tclose.algorithms.control import Control
 from tclose.algorithms.tight.tight import Tight
 from tclose.errors import InfeasibleError, SchemaError
 from tclose.evaluation.attacks.allowed_rise import AllowedRise
-from tclose.evaluation.choosing.knee import MARGIN, Curve, find_knee, height
+from tclose.evaluation.choosing.knee import MARGIN, CurveName, find_knee, height
 from tclose.evaluation.choosing.risk_bounds import Bounds
 from tclose.evaluation.choosing.suggest_page import suggestion_note, suggestion_page
 from tclose.evaluation.choosing.sweep import REFINED, Sweep
@@ -35,7 +35,7 @@ GRID = tuple(
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A sweep of t: what analysts lose and attackers gain at each, and which keeps the bounds given.
+    """Several t tried on one table: what analysts lose and attackers gain at each, and which t keeps your bounds.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Suggestion:
     method: str
     k: int
     column: str | None
-    by: Curve
+    by: CurveName
     runs: tuple[Trial, ...]
     knee: int | None
     depth: float
@@ -152,7 +152,7 @@ def suggest(
     method: str | Algorithm = METHOD,
     column: str | None = None,
     t: Sequence[object] = GRID,
-    by: Curve = "loss",
+    by: CurveName = "loss",
     max_rise: object = None,
     max_risk: object = None,
     max_loss: object = None,
@@ -163,7 +163,7 @@ def suggest(
     control: Control | None = None,
     **keys: Unpack[SchemaKeys],
 ) -> Suggestion:
-    """Sweep t from strict to loose, and choose the one that keeps bounds on rise, risk and loss.
+    """Try several t from strict to loose, and choose the one that keeps bounds on rise, risk and loss.
 
     The classes of a stricter t hold for a looser one too, and are taken where the method finds none that
     lose less: so the loss never rises with t. Such a t is never chosen.
@@ -213,7 +213,7 @@ def suggest(
     (True, True)
     """
     check_run(seed, time, queries=queries)
-    if by not in get_args(Curve):
+    if by not in get_args(CurveName):
         raise SchemaError("by must be 'loss' or 'queries': the curve whose knee is looked for.")
     algorithm = find(method)
     bounds = Bounds.of(max_rise, max_risk, max_loss)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tclose.evaluation.attacks.allowed_rise import allowed_words
 from tclose.evaluation.choosing.suggest_words import Swept, criterion, points, t_of, tenths, title, verdict
 from tclose.evaluation.choosing.trials import Trial
-from tclose.pages.charts import Axis, ChartLine, Guides, chart, nice_ticks
+from tclose.pages.charts import ChartAxis, ChartLine, Guides, chart, nice_ticks
 from tclose.pages.page import Page
 from tclose.pages.svg import Drawing
 
@@ -120,9 +120,9 @@ def _draw(
     level: float | None,
 ) -> None:
     """One chart against t, with the marks upright and a bound as a level."""
-    across = Axis("t", nice_ticks(0.0, float(found.runs[-1].t or 0), 8))
+    across = ChartAxis("t", nice_ticks(0.0, float(found.runs[-1].t or 0), 8))
     heights = [y for line in lines for _, y in line.points] + ([] if level is None else [level])
-    up = Axis(name, nice_ticks(min(0.0, *heights), max(*heights, 1e-6), 6))
+    up = ChartAxis(name, nice_ticks(min(0.0, *heights), max(*heights, 1e-6), 6))
     by_t: dict[float, list[str]] = {}
     for words, place in found.marks.items():
         by_t.setdefault(float(found.runs[place].t or 0), []).append(words)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from tclose.evaluation.attacks.allowed_rise import AllowedRise
-from tclose.evaluation.choosing.knee import LEAST_FALL, MARGIN, Curve, height
+from tclose.evaluation.choosing.knee import LEAST_FALL, MARGIN, CurveName, height
 from tclose.evaluation.choosing.risk_bounds import Bounds
 from tclose.evaluation.choosing.trials import Gains, Trial
 
@@ -52,7 +52,7 @@ class Swept(Protocol):
         ...
 
     @property
-    def by(self) -> Curve:
+    def by(self) -> CurveName:
         """The curve whose knee was looked for."""
         ...
 

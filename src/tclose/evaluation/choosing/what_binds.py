@@ -45,7 +45,7 @@ def what_binds(
     progress: Listener | None = None,
     control: Control | None = None,
 ) -> Binding:
-    """What binds a release, with what each change would gain: one quasi-identifier dropped, one t, l or k loosened.
+    """Which requirements bind a release, and what is gained if a quasi-identifier is dropped, or t, l or k loosened.
 
     Every change is tried by itself, on the same rows and by the same method as what was asked. Loss and classes are
     others on a sample than on the table, and by another method; what matters is which change lowers the loss. None of
@@ -99,7 +99,7 @@ def what_binds(
     n = len(table)
     if n > rows:
         table = table.take(np.sort(np.random.default_rng(seed).choice(n, rows, replace=False)))
-    trials = _Trials(algorithm, seed, clock.monotonic() + seconds, control or Control(), progress or _quiet)
+    trials = _LooseningTrials(algorithm, seed, clock.monotonic() + seconds, control or Control(), progress or _quiet)
     found = trials.measure(table, Requirement.of(schema, table), list(release.binding.losses))
     return release.binding.with_gains(MeasuredGains(len(table), n, label(algorithm), *found))
 
@@ -157,7 +157,7 @@ def _without(table: EncodedTable, column: str) -> EncodedTable:
 
 
 @dataclass(frozen=True, eq=False)
-class _Trials:
+class _LooseningTrials:
     """Runs of one method until a deadline."""
 
     algorithm: Algorithm

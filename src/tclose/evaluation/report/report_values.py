@@ -13,7 +13,7 @@ from tclose.schema.columns import Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.reading import texts as texts_of
 from tclose.verification.measure_release import Measured
-from tclose.verification.sensitive_domains import Placed
+from tclose.verification.sensitive_domains import PlacedValues
 
 WORST = 3
 MOST_NAMES = 12
@@ -63,7 +63,7 @@ def distributions(schema: Schema, measured: Measured) -> Iterator[Distribution]:
 
 
 def group_values(
-    schema: Schema, measured: Measured, sensitive: Sensitive, placed: Placed
+    schema: Schema, measured: Measured, sensitive: Sensitive, placed: PlacedValues
 ) -> tuple[Integers, tuple[str, ...], str]:
     """The group of each row's value, the names of the groups, and what they stand for.
 

@@ -10,9 +10,9 @@ from tclose.evaluation.report.cap_words import NONE_COUNTED, allowed_rise, cap_s
 from tclose.evaluation.report.report_values import WORST, Distribution, distributions
 from tclose.pages.card import ASKED, promise_rows
 from tclose.pages.charts import (
-    Axis,
     Bar,
-    Beside,
+    BarsBeside,
+    ChartAxis,
     bars,
     bars_beside,
     bars_height,
@@ -257,11 +257,11 @@ def _distribution(page: Page, found: Distribution) -> None:
     groups = [f"{size:,} rows at distance {distance:.3f}" for size, distance, _ in found.classes]
     by_class = [class_shares for _, _, class_shares in found.classes]
     entries = [
-        Beside(name, 100 * found.whole[place], [100 * each[place] for each in by_class])
+        BarsBeside(name, 100 * found.whole[place], [100 * each[place] for each in by_class])
         for place, name in enumerate(found.names)
     ]
     drawing = Drawing(WIDTH, beside_height(len(groups), len(entries)))
-    bars_beside(drawing, Axis(f"{found.column}: percent of rows", nice_ticks(0.0, 100 * most, 6)), groups, entries)
+    bars_beside(drawing, ChartAxis(f"{found.column}: percent of rows", nice_ticks(0.0, 100 * most, 6)), groups, entries)
     page.figure(drawing.svg(f"{found.column} in the whole table and in the farthest classes", inside=True), found.note)
 
 
@@ -297,7 +297,7 @@ def add_sizes(page: Page, schema: Schema, measured: Measured) -> None:
         entries.append(Bar(name, 100 * share, f"{share:.1%}, in {int(inside.sum()):,} classes"))
         low = high
     drawing = Drawing(WIDTH, bars_height(len(entries)))
-    bars(drawing, Axis("percent of all rows", nice_ticks(0.0, max(entry.value for entry in entries), 5)), entries)
+    bars(drawing, ChartAxis("percent of all rows", nice_ticks(0.0, max(entry.value for entry in entries), 5)), entries)
     page.figure(drawing.svg("Rows by the size of their class", inside=True), "Rows by the size of their class.")
 
 

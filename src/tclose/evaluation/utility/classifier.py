@@ -14,7 +14,7 @@ from tclose.evaluation.utility.reading_back import ReadBack
 from tclose.table.axes import Axis, TreeAxis
 from tclose.table.line_cells import cells
 
-Floats = NDArray[np.float32]
+Floats32 = NDArray[np.float32]
 Places = NDArray[np.int32]
 MOST_LEAVES = 64  # of a tree that has a feature for every leaf
 TREES = 50
@@ -98,7 +98,7 @@ def classifier_accuracy(released: ReadBack, label: str, *, held_out: float = 0.3
         released.table.axes, [(low[released.labels], high[released.labels]) for low, high in released.spans]
     )
 
-    def accuracy(features: Floats) -> float:
+    def accuracy(features: Floats32) -> float:
         forest = RandomForestClassifier(TREES, min_samples_leaf=5, random_state=seed)
         return float(np.mean(forest.fit(features[train], codes[train]).predict(plain[test]) == codes[test]))
 
@@ -106,7 +106,7 @@ def classifier_accuracy(released: ReadBack, label: str, *, held_out: float = 0.3
     return Accuracy(accuracy(shown), accuracy(plain), float(np.mean(codes[test] == most)))
 
 
-def _features(axes: tuple[Axis, ...], spans: list[tuple[Places, Places]]) -> Floats:
+def _features(axes: tuple[Axis, ...], spans: list[tuple[Places, Places]]) -> Floats32:
     """One row a row: numbers for what each axis covers."""
     columns: list[Any] = []
     for axis, (low, high) in zip(axes, spans, strict=True):

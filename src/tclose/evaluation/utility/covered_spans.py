@@ -24,8 +24,8 @@ from tclose.table.axes import TreeAxis
 from tclose.table.times import iso_texts
 
 Places = NDArray[np.int32]
-Span = tuple[int, int]
-Point = Callable[[str], tuple[float, float]]  # a number or a day as where it begins and ends; raises ValueError
+CoveredSpan = tuple[int, int]
+ReadPoint = Callable[[str], tuple[float, float]]  # a number or a day as where it begins and ends; raises ValueError
 
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 UNREAD, NOTHING = (-1, -1), (-2, -2)
@@ -46,7 +46,7 @@ class Stretch:
     high_open: bool = False
 
 
-def stretch(label: str, point: Point, between: str = "/") -> Stretch | None:
+def stretch(label: str, point: ReadPoint, between: str = "/") -> Stretch | None:
     """The numbers or days that a label stands for, None if it is not understood.
 
     Intervals `[20, 45]`, `[20, 45)`, `[20, 45[`, `]20, 45]`, also with open tails as in `[<20, 45]`;
@@ -65,7 +65,7 @@ def stretch(label: str, point: Point, between: str = "/") -> Stretch | None:
         return None
 
 
-def _stretch(label: str, point: Point, between: str) -> Stretch:
+def _stretch(label: str, point: ReadPoint, between: str) -> Stretch:
     if label.startswith("{") and label.endswith("}"):
         ends = [point(part) for part in _parts(label)]
         return Stretch(min(low for low, _ in ends), max(high for _, high in ends))
@@ -93,7 +93,7 @@ def _below(low: float, high: float, closed: bool) -> Stretch:
     return Stretch(-inf, high if closed else low, high_open=not closed)
 
 
-def _ends(inside: str, point: Point, separators: tuple[str, ...]) -> tuple[float, float]:
+def _ends(inside: str, point: ReadPoint, separators: tuple[str, ...]) -> tuple[float, float]:
     """Two ends between one of these separators; a tail is open beyond it."""
     for separator in separators:
         first, found, last = inside.partition(separator)
@@ -109,7 +109,7 @@ def _parts(label: str) -> list[str]:
     return [part.strip() for part in label[1:-1].split(",")]
 
 
-def number_reader(decimal: str, thousands: str = "") -> Point:
+def number_reader(decimal: str, thousands: str = "") -> ReadPoint:
     """Reads a number, with this decimal mark or a point, and perhaps with thousands signs."""
 
     def point(text: str) -> tuple[float, float]:
@@ -122,7 +122,7 @@ def number_reader(decimal: str, thousands: str = "") -> Point:
     return point
 
 
-def day_reader(form: str | None) -> Point:
+def day_reader(form: str | None) -> ReadPoint:
     """Reads a day (ISO, or in this format), a month, a quarter or a year, as its first and last day since 1970."""
     written = None if form is None else DateForm(form)
     forms = [] if written is None else [DateForm(written.day_format), written] if written.day_format else [written]
@@ -157,7 +157,7 @@ def _day(day: date) -> float:
 
 
 def line_covers(
-    labels: Sequence[str | None], values: NDArray[np.float64], missing: bool, point: Point, between: str = "/"
+    labels: Sequence[str | None], values: NDArray[np.float64], missing: bool, point: ReadPoint, between: str = "/"
 ) -> Places:
     """The first and last place of each label on a line of these values, ascending, then a place for missing ones.
 
@@ -212,7 +212,7 @@ class TreeCovers:
         found[inner] = np.stack(self.axis.below, axis=1)[nodes]
         return found
 
-    def _span(self, label: str | None) -> Span:
+    def _span(self, label: str | None) -> CoveredSpan:
         whole = (0, self.axis.size - 1)
         if label is None:
             return (len(self.axis.leaves),) * 2 if self.axis.missing else whole
@@ -227,7 +227,7 @@ class TreeCovers:
             return UNREAD if label.strip("* ") else whole
         return found
 
-    def _places(self, label: str) -> Span | None:
+    def _places(self, label: str) -> CoveredSpan | None:
         if label in self._by_label or not self.prefixes or not label.endswith("*"):
             return self._by_label.get(label)
         start = label.rstrip("*")
@@ -243,8 +243,8 @@ class TreeCovers:
         return [labels[place] for place in order], order
 
     @cached_property
-    def _by_label(self) -> dict[str, Span]:
-        found: dict[str, Span] = {}
+    def _by_label(self) -> dict[str, CoveredSpan]:
+        found: dict[str, CoveredSpan] = {}
         ends = (each.tolist() for each in self.axis.below)
         for label, first, last in zip(self.axis.hierarchy.labels, *ends, strict=True):
             low, high = found.get(label, (first, last))

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import TableError
-from tclose.evaluation.utility.covered_spans import Point, TreeCovers, day_reader, line_covers, number_reader
+from tclose.evaluation.utility.covered_spans import ReadPoint, TreeCovers, day_reader, line_covers, number_reader
 from tclose.release.formulas import read_released
 from tclose.schema.columns import Quasi, Sensitive
 from tclose.schema.schema import Schema
@@ -273,7 +273,7 @@ class _Covers:
         power = 10**known.places
         return np.array([number / power for number in np.unique(known.integers).tolist()])
 
-    def _point(self, quasi: Quasi) -> Point:
+    def _point(self, quasi: Quasi) -> ReadPoint:
         if quasi.kind == "date":
             return day_reader(quasi.format)
         return number_reader(self.schema.decimal, self.schema.thousands if quasi.grouped else "")

@@ -32,7 +32,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Utility:
-    """What is left of a table, and what is lost; docs/utility.md says what each measure means.
+    """What a release is still good for; docs/utility.md says what each measure means.
 
     Attributes
     ----------
@@ -56,6 +56,18 @@ class Utility:
         The accuracy of a classifier, if asked.
     warning
         That kept columns were not checked (`keep_unchecked`).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import tclose
+    >>> table = pl.DataFrame({"age": [21, 22, 23, 61, 62, 63], "illness": ["flu", "cold"] * 3})
+    >>> illness = {"distance": "equal", "t": 0.2}
+    >>> asked = {"k": 3, "quasi": {"age": {"kind": "numeric"}}, "sensitive": {"illness": illness}}
+    >>> release = tclose.anonymize(table, asked, method="mondrian", seed=1)
+    >>> found = tclose.utility(table, release, queries=0)
+    >>> round(found.loss, 3), found.average_class_size, found.discernibility
+    (0.048, 3.0, 18)
     """
 
     rows: int

@@ -9,9 +9,20 @@ After a crash the same call goes on from the checkpoint.
 
 from __future__ import annotations
 
-from tclose.stream.feeds.feed import Batch, Feed, LostError, Pending
+from tclose.stream.feeds.feed import Batch, Feed, LostError, PendingOutcome
 from tclose.stream.feeds.file_feed import FileFeed
-from tclose.stream.feeds.file_outputs import Targets
-from tclose.stream.feeds.loop import Ending, Settings, Status, run
+from tclose.stream.feeds.file_outputs import LineTargets
+from tclose.stream.feeds.loop import StreamEnding, StreamSettings, StreamStatus, run
 
-__all__ = ["Batch", "Ending", "Feed", "FileFeed", "LostError", "Pending", "Settings", "Status", "Targets", "run"]
+__all__ = [
+    "Batch",
+    "Feed",
+    "FileFeed",
+    "LineTargets",
+    "LostError",
+    "PendingOutcome",
+    "StreamEnding",
+    "StreamSettings",
+    "StreamStatus",
+    "run",
+]

@@ -85,7 +85,7 @@ class Batch:
 
 
 @dataclass(eq=False)
-class Pending:
+class PendingOutcome:
     """What came out and is not durable yet.
 
     Attributes
@@ -138,7 +138,7 @@ class Feed(Protocol):
     def end(self) -> None:
         """Take what is there as all there is."""
 
-    def commit(self, pending: Pending, checkpoint: bytes) -> None:
+    def commit(self, pending: PendingOutcome, checkpoint: bytes) -> None:
         """Make all of it durable at once."""
 
     def close(self) -> None:

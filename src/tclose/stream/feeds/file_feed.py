@@ -8,8 +8,8 @@ from typing import Any
 
 from tclose.errors import TableError
 from tclose.schema.schema import Schema
-from tclose.stream.feeds.feed import Batch, Pending, Position
-from tclose.stream.feeds.file_outputs import FileOutputs, Targets
+from tclose.stream.feeds.feed import Batch, PendingOutcome, Position
+from tclose.stream.feeds.file_outputs import FileOutputs, LineTargets
 from tclose.stream.feeds.folder_feed import FolderInput
 from tclose.stream.feeds.lines import Format, LineInput, Pipe, open_file
 from tclose.stream.feeds.written import as_csv, as_jsonl, as_line, check_field, ledger
@@ -54,7 +54,7 @@ class FileFeed:
         self,
         schema: Schema,
         source: Path | None,
-        targets: Targets,
+        targets: LineTargets,
         *,
         format: Format = "jsonl",
         field: str = "class",
@@ -122,11 +122,11 @@ class FileFeed:
         assert self._input is not None
         self._input.end()
 
-    def commit(self, pending: Pending, checkpoint: bytes) -> None:
+    def commit(self, pending: PendingOutcome, checkpoint: bytes) -> None:
         """See `Feed`."""
         self._outputs.commit(dict(self._parts(pending)), checkpoint)
 
-    def _parts(self, pending: Pending) -> Iterator[tuple[str, bytes]]:
+    def _parts(self, pending: PendingOutcome) -> Iterator[tuple[str, bytes]]:
         """What is to be written, by name."""
         if pending.released:
             yield "output", b"".join(self._rows(pending))
@@ -137,7 +137,7 @@ class FileFeed:
             if told and (self._outputs.wants(name) or name == "rejected"):
                 yield name, b"".join(map(as_line, told))
 
-    def _rows(self, pending: Pending) -> Iterator[bytes]:
+    def _rows(self, pending: PendingOutcome) -> Iterator[bytes]:
         header = self._targets.is_folder or self._outputs.is_empty
         for released in pending.released:
             if self._format == "jsonl":

@@ -20,13 +20,13 @@ from tclose.release.file_lock import TargetLocks
 from tclose.schema.guarding import guarded
 from tclose.stream.envelope import pack, unpack
 from tclose.stream.feeds.durable import Appended, OutputFolder
-from tclose.stream.feeds.output_marks import Mark, check_free, check_latest, check_owned, read_mark, write_mark
+from tclose.stream.feeds.output_marks import OutputMark, check_free, check_latest, check_owned, read_mark, write_mark
 
 APPENDED = ("output", "rejected", "certificates", "ledger")
 
 
 @dataclass(frozen=True)
-class Targets:
+class LineTargets:
     """Where lines go.
 
     Attributes
@@ -69,9 +69,9 @@ class FileOutputs:
         How the names of files end that are put into a folder.
     """
 
-    def __init__(self, targets: Targets, suffix: str) -> None:
+    def __init__(self, targets: LineTargets, suffix: str) -> None:
         self._targets, self._suffix = targets, suffix
-        self._mark, self._n_put = Mark.new(), 0
+        self._mark, self._n_put = OutputMark.new(), 0
         self._locks: TargetLocks | None = None
         self._files: dict[str, Appended] = {}
         self._folder: OutputFolder | None = None
@@ -123,7 +123,7 @@ class FileOutputs:
                 )
 
     def _begin(self) -> None:
-        self._mark, self._n_put = Mark.new(), 0
+        self._mark, self._n_put = OutputMark.new(), 0
         if self._targets.checkpoint is not None:
             for path in self._marked().values():
                 write_mark(path, self._mark)
@@ -153,7 +153,7 @@ class FileOutputs:
         head, parts = unpack(saved)
         if head["files"] != self._names():
             raise TableError("The checkpoint was made with other outputs or another format. Name the same again.")
-        self._mark, self._n_put = Mark(head["stream"], head["generation"]), head["n_put"]
+        self._mark, self._n_put = OutputMark(head["stream"], head["generation"]), head["n_put"]
         marks = {name: read_mark(path) for name, path in self._marked().items()}
         for name, path in self._marked().items():
             if name == self._main:

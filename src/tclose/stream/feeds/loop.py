@@ -13,8 +13,8 @@ from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema
 from tclose.stream.engine import Engine
 from tclose.stream.envelope import pack, unpack
-from tclose.stream.feeds.feed import Batch, Feed, Letter, LostError, Pending, Position, StoppedError
-from tclose.stream.feeds.places import Places
+from tclose.stream.feeds.feed import Batch, Feed, Letter, LostError, PendingOutcome, Position, StoppedError
+from tclose.stream.feeds.places import RowPlaces
 from tclose.stream.items import Outcome, Rejected, Released, Withheld
 from tclose.stream.windows import Budget
 
@@ -25,7 +25,7 @@ BACKOFF = (0.1, 5.0)  # seconds before the first new try, and at most
 
 
 @dataclass(frozen=True)
-class Settings:
+class StreamSettings:
     """How the stream is anonymized; the same for as long as it goes on.
 
     Attributes
@@ -54,7 +54,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Ending:
+class StreamEnding:
     """When to leave off.
 
     Attributes
@@ -73,7 +73,7 @@ class Ending:
 
 
 @dataclass(eq=False)
-class Status:
+class StreamStatus:
     """How it goes; `tell` is called after every batch.
 
     Attributes
@@ -84,7 +84,7 @@ class Status:
         How long the last window took, from its last row to the classes that are released.
     """
 
-    tell: Callable[[Status], None] = lambda _: None
+    tell: Callable[[StreamStatus], None] = lambda _: None
     note: Callable[[str], None] = lambda _: None
     counts: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
@@ -93,11 +93,11 @@ class Status:
 def run(
     feed: Feed,
     schema: Schema,
-    settings: Settings,
-    ending: Ending | None = None,
-    status: Status | None = None,
+    settings: StreamSettings,
+    ending: StreamEnding | None = None,
+    status: StreamStatus | None = None,
     with_rows: bool = False,
-) -> Status:
+) -> StreamStatus:
     """Go on with a stream, or begin it, until its end or until asked to stop.
 
     Parameters
@@ -118,11 +118,11 @@ def run(
     TableError
         The checkpoint is another stream's, or the input is not the one it was made after.
     """
-    ending, status = ending or Ending(), status or Status()
+    ending, status = ending or StreamEnding(), status or StreamStatus()
     pause, known, begun = BACKOFF[0], False, 0.0
     while True:
         try:
-            session = Session(feed, schema, settings, ending, status, with_rows)
+            session = FeedSession(feed, schema, settings, ending, status, with_rows)
             saved = feed.open()
             known, begun = True, time.monotonic()
             session.begin(saved)
@@ -146,18 +146,24 @@ def run(
         pause = min(2 * pause, BACKOFF[1])
 
 
-class Session:
+class FeedSession:
     """From one opening of a feed to its closing."""
 
     def __init__(
-        self, feed: Feed, schema: Schema, settings: Settings, ending: Ending, status: Status, with_rows: bool
+        self,
+        feed: Feed,
+        schema: Schema,
+        settings: StreamSettings,
+        ending: StreamEnding,
+        status: StreamStatus,
+        with_rows: bool,
     ) -> None:
         self._feed, self._schema, self._settings, self._ending = feed, schema, settings, ending
         self._status, self._with_rows = status, with_rows
-        self._pending = Pending()
+        self._pending = PendingOutcome()
         self._committed, self._committed_at = time.monotonic(), 0
         self._position: Position | None = None
-        self._places = Places()
+        self._places = RowPlaces()
         self._told = {**settings.as_dict(), **feed.fixed}
 
     def begin(self, saved: bytes | None) -> None:
@@ -178,7 +184,7 @@ class Session:
             different.remove("seed")
         if different:
             raise TableError(f"The checkpoint was made with another {' and '.join(different)}. Give the same.")
-        self._position, self._places = head["position"], Places.of(head["places"])
+        self._position, self._places = head["position"], RowPlaces.of(head["places"])
         self._told = head["settings"]
         return Engine.restore(self._schema, parts["engine"])
 
@@ -275,7 +281,7 @@ class Session:
             "places": self._places.between(engine.oldest, engine.position),
         }
         self._feed.commit(self._pending, pack(head, {"engine": engine.checkpoint()}))
-        self._pending = Pending()
+        self._pending = PendingOutcome()
         self._committed, self._committed_at = time.monotonic(), engine.position
 
     def _tell(self) -> None:
@@ -283,7 +289,7 @@ class Session:
         self._status.tell(self._status)
 
 
-def engine_of(schema: Schema, settings: Settings) -> Engine:
+def engine_of(schema: Schema, settings: StreamSettings) -> Engine:
     """A stream that begins."""
     return Engine(
         schema,

@@ -18,7 +18,7 @@ from tclose.stream.envelope import ANEW
 
 
 @dataclass(frozen=True)
-class Mark:
+class OutputMark:
     """Whose an output is.
 
     Attributes
@@ -33,11 +33,11 @@ class Mark:
     generation: int
 
     @classmethod
-    def new(cls) -> Mark:
+    def new(cls) -> OutputMark:
         """That of a stream which begins."""
         return cls(secrets.token_hex(16), 0)
 
-    def next(self) -> Mark:
+    def next(self) -> OutputMark:
         """The mark after one more commit."""
         return replace(self, generation=self.generation + 1)
 
@@ -46,7 +46,7 @@ class Mark:
         return json.dumps({"stream": self.stream, "generation": self.generation}).encode() + b"\n"
 
     @classmethod
-    def of(cls, data: bytes, name: str) -> Mark:
+    def of(cls, data: bytes, name: str) -> OutputMark:
         """The inverse of `as_bytes`.
 
         Raises
@@ -56,8 +56,8 @@ class Mark:
 
         Examples
         --------
-        >>> Mark.of(Mark("a", 3).as_bytes(), "out")
-        Mark(stream='a', generation=3)
+        >>> OutputMark.of(OutputMark("a", 3).as_bytes(), "out")
+        OutputMark(stream='a', generation=3)
         """
         try:
             told = json.loads(data)
@@ -81,21 +81,21 @@ def mark_path(target: Path) -> Path:
     return real.with_name(f".{real.name}.stream")
 
 
-def read_mark(target: Path) -> Mark | None:
+def read_mark(target: Path) -> OutputMark | None:
     """The mark of a file or folder; None if it has none."""
     try:
         data = mark_path(target).read_bytes()
     except FileNotFoundError:
         return None
-    return Mark.of(data, target.name)
+    return OutputMark.of(data, target.name)
 
 
-def write_mark(target: Path, mark: Mark) -> None:
+def write_mark(target: Path, mark: OutputMark) -> None:
     """Mark a file or folder, for its owner's eyes only."""
     write_whole(mark_path(target), mark.as_bytes(), PRIVATE, alone=True)
 
 
-def check_free(found: Mark | None, name: str) -> None:
+def check_free(found: OutputMark | None, name: str) -> None:
     """Refuse to begin with an output that another stream goes on with, though it may be empty still."""
     if found is not None and found.generation:
         raise TableError(
@@ -104,7 +104,7 @@ def check_free(found: Mark | None, name: str) -> None:
         )
 
 
-def check_owned(found: Mark | None, own: Mark, name: str) -> None:
+def check_owned(found: OutputMark | None, own: OutputMark, name: str) -> None:
     """Refuse an output that is not marked as that of the stream whose checkpoint this is."""
     if found is None:
         raise TableError(
@@ -117,7 +117,7 @@ def check_owned(found: Mark | None, own: Mark, name: str) -> None:
         )
 
 
-def check_latest(found: Mark | None, own: Mark, name: str, behind: int) -> None:
+def check_latest(found: OutputMark | None, own: OutputMark, name: str, behind: int) -> None:
     """Refuse a checkpoint that is not the last one, by the mark of the output.
 
     Parameters

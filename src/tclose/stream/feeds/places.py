@@ -46,12 +46,12 @@ class RowRun:
 
 
 @dataclass(eq=False)
-class Places:
+class RowPlaces:
     """Where each row stood that is at hand.
 
     Examples
     --------
-    >>> places = Places()
+    >>> places = RowPlaces()
     >>> places.add(RowRun(0, 10, "a.csv", 2))
     >>> places.add(RowRun(10, 5, "b.csv", 2))
     >>> places.find(11)
@@ -97,6 +97,6 @@ class Places:
         return kept
 
     @classmethod
-    def of(cls, told: list[list[Any]]) -> Places:
+    def of(cls, told: list[list[Any]]) -> RowPlaces:
         """The inverse of `between`."""
         return cls([RowRun(*each) for each in told])

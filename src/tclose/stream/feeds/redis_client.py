@@ -26,7 +26,7 @@ PASSING = {
 
 
 @dataclass(frozen=True)
-class Keys:
+class RedisKeys:
     """The names under which things lie in Redis.
 
     Attributes
@@ -52,7 +52,7 @@ class Keys:
     ledger: str | None = None
     checkpoint: str = ""
 
-    def settled(self) -> Keys:
+    def settled(self) -> RedisKeys:
         """With names made from the others where none is given.
 
         Raises
@@ -62,7 +62,7 @@ class Keys:
         """
         rejected = self.rejected or f"{self.to}:rejected"
         checkpoint = self.checkpoint or f"{self.source}:{self.group}:checkpoint"
-        keys = Keys(self.source, self.to, self.group, rejected, self.certificates, self.ledger, checkpoint)
+        keys = RedisKeys(self.source, self.to, self.group, rejected, self.certificates, self.ledger, checkpoint)
         marks = map(keys.mark, keys.written())
         names = [name for name in (*vars(keys).values(), keys.owner, keys.fence, *marks) if name is not None]
         names.remove(self.group)

@@ -18,10 +18,10 @@ from typing import Any
 
 from tclose.errors import TableError
 from tclose.schema.schema import Schema
-from tclose.stream.feeds.feed import Batch, LostError, Pending, Position, StoppedError
+from tclose.stream.feeds.feed import Batch, LostError, PendingOutcome, Position, StoppedError
 from tclose.stream.feeds.parse import NOT_TEXT, TWICE, BrokenError, Row, json_row, rows_of
 from tclose.stream.feeds.places import RowRun
-from tclose.stream.feeds.redis_client import Keys, connected, exceptions, guarded, order
+from tclose.stream.feeds.redis_client import RedisKeys, connected, exceptions, guarded, order
 from tclose.stream.feeds.redis_outputs import MANY, RedisOutputs
 from tclose.stream.feeds.written import check_field
 
@@ -32,7 +32,7 @@ BEGINNING = "0-0"
 DELETED = "The entry was deleted before it was read."
 NO_FIELD = "The entry lacks the field that should hold its row."
 PROMISE = "Every entry comes out exactly once, whenever this or Redis is stopped and started again."
-Entry = tuple[str, list[bytes] | None]
+RedisEntry = tuple[str, list[bytes] | None]
 
 
 class RedisFeed:
@@ -71,7 +71,7 @@ class RedisFeed:
         self,
         schema: Schema,
         url: str,
-        keys: Keys,
+        keys: RedisKeys,
         *,
         consumer: str = "tclose",
         json_field: str | None = None,
@@ -128,7 +128,7 @@ class RedisFeed:
         """See `Feed`."""
         self._follow = False
 
-    def commit(self, pending: Pending, checkpoint: bytes) -> None:
+    def commit(self, pending: PendingOutcome, checkpoint: bytes) -> None:
         """See `Feed`."""
         with guarded():
             self._wait_for_readers(pending)
@@ -222,11 +222,11 @@ class RedisFeed:
         if n_deleted:
             self._say(f"{n_deleted} entries were deleted from '{keys.source}' after delivery and before a commit.")
 
-    def _delivered_before(self) -> list[Entry]:
+    def _delivered_before(self) -> list[RedisEntry]:
         """Entries after the checkpoint that were delivered already."""
         return self._read_group(self._last)
 
-    def _entries(self) -> list[Entry]:
+    def _entries(self) -> list[RedisEntry]:
         """New entries."""
         while fresh := self._read_group(">", *(("BLOCK", BLOCK) if self._follow else ())):
             passed = [entry for entry, _ in fresh if order(entry) <= order(self._last)]
@@ -236,13 +236,13 @@ class RedisFeed:
                 return fresh[len(passed) :]
         return []
 
-    def _read_group(self, after: str, *options: Any) -> list[Entry]:
+    def _read_group(self, after: str, *options: Any) -> list[RedisEntry]:
         keys = self._keys
         command = ("XREADGROUP", "GROUP", keys.group, self._consumer, "COUNT", MOST_ROWS, *options)
         reply = self._client.execute_command(*command, "STREAMS", keys.source, after)
         return [(entry.decode(), fields) for entry, fields in reply[0][1]] if reply else []
 
-    def _batch(self, entries: list[Entry], ended: bool) -> Batch:
+    def _batch(self, entries: list[RedisEntry], ended: bool) -> Batch:
         ids = [entry for entry, _ in entries]
         rows, broken = rows_of([fields for _, fields in entries], self._row)
         return Batch(
@@ -272,7 +272,7 @@ class RedisFeed:
 
     # Readers, and the disk.
 
-    def _wait_for_readers(self, pending: Pending) -> None:
+    def _wait_for_readers(self, pending: PendingOutcome) -> None:
         while pending.released and self._max_pending is not None and not self._stop():
             if self._unread() < self._max_pending:
                 return

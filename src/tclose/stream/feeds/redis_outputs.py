@@ -13,9 +13,9 @@ from tclose.errors import TableError
 from tclose.schema.schema import Schema
 from tclose.stream.envelope import ANEW, pack, unpack
 from tclose.stream.feeds.durable import BY_WHOM
-from tclose.stream.feeds.feed import Pending
-from tclose.stream.feeds.output_marks import Mark, check_free, check_latest
-from tclose.stream.feeds.redis_client import Keys
+from tclose.stream.feeds.feed import PendingOutcome
+from tclose.stream.feeds.output_marks import OutputMark, check_free, check_latest
+from tclose.stream.feeds.redis_client import RedisKeys
 from tclose.stream.feeds.written import as_jsonl, as_line, ledger
 
 MANY = 1000  # ids in one command
@@ -32,10 +32,10 @@ class RedisOutputs:
         How released rows are written: the name of their class, and the field that holds them as JSON, if any.
     """
 
-    def __init__(self, client: Any, keys: Keys, schema: Schema, field: str, json_field: str | None) -> None:
+    def __init__(self, client: Any, keys: RedisKeys, schema: Schema, field: str, json_field: str | None) -> None:
         self._client, self._keys, self._schema = client, keys, schema
         self._field, self._json_field = field, json_field
-        self._mark = Mark.new()
+        self._mark = OutputMark.new()
         self._found: dict[str, bytes | None] = {}
         self._added: dict[str, int] = {}
         self._next = self._mark, self._added  # what they are when the transaction at work was carried out
@@ -56,12 +56,12 @@ class RedisOutputs:
         self._added = {key: int(streams.get(key, {}).get("entries-added") or 0) for key in keys.written()}
         if saved is None:
             self._check_new(streams)
-            self._mark = Mark.new()
+            self._mark = OutputMark.new()
             return None
         head, parts = unpack(saved)
-        self._mark = Mark(head["stream"], head["generation"])
+        self._mark = OutputMark(head["stream"], head["generation"])
         for key, data in self._found.items():
-            found = None if data is None else Mark.of(data, key)
+            found = None if data is None else OutputMark.of(data, key)
             check_latest(found, self._mark, key, behind=0)
             if self._added[key] > head["added"].get(key, 0):
                 raise TableError(
@@ -79,7 +79,7 @@ class RedisOutputs:
                     "is still pending in the group."
                 )
             data = self._found[key]
-            check_free(None if data is None else Mark.of(data, key), key)
+            check_free(None if data is None else OutputMark.of(data, key), key)
 
     def _marks(self, read: Callable[[list[str]], list[bytes | None]]) -> dict[str, bytes | None]:
         """What the mark of each stream says."""
@@ -117,7 +117,7 @@ class RedisOutputs:
             if data != self._found[key]:
                 raise TableError(f"'{key}' is written by another stream too. Give each its own --to. {ANEW}")
 
-    def commit(self, pipe: Any, pending: Pending, state: bytes) -> None:
+    def commit(self, pipe: Any, pending: PendingOutcome, state: bytes) -> None:
         """Put all that is to be written into a transaction."""
         mark, added = self._mark.next(), dict(self._added)
         for key, fields in self._written(pending):
@@ -136,7 +136,7 @@ class RedisOutputs:
         self._mark, self._added = self._next
         self._found = dict.fromkeys(self._found, self._mark.as_bytes())
 
-    def _written(self, pending: Pending) -> Iterator[tuple[str, list[Any]]]:
+    def _written(self, pending: PendingOutcome) -> Iterator[tuple[str, list[Any]]]:
         """What is to be written: the key of a stream, and field after field."""
         keys = self._keys
         for released in pending.released:

@@ -70,7 +70,7 @@ def replay(schema: Schema, window: int, batches: Iterable[Sequence[Row]], writte
     VerificationError
         It is not so.
     """
-    checker, rows = Checker(schema, window), _Rows(batches)
+    checker, rows = Checker(schema, window), _InputRows(batches)
     letters = sorted(map(_letter, written.letters), key=lambda letter: letter[0])
     rejected = deque(number for number, what in letters if what == "rejected")
     withheld = deque(number for number, what in letters if what == "withheld")
@@ -89,7 +89,7 @@ def _take_in(checker: Checker, rows: list[Row]) -> None:
         checker.take_in(rows)
 
 
-class _Rows:
+class _InputRows:
     """The input, as much of it as is asked for."""
 
     def __init__(self, batches: Iterable[Sequence[Row]]) -> None:

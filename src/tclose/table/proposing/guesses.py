@@ -28,7 +28,7 @@ ROUND = (1, 2, 5)
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
+class ColumnGuess:
     """What a column seems to be.
 
     Attributes
@@ -63,11 +63,11 @@ class Guess:
         known = points_at_a_person(self.evidence)
         return tuple(dict.fromkeys([*laws, *([f"HIPAA: {known}"] if known and not laws else [])]))
 
-    def with_format(self, form: str) -> Guess:
+    def with_format(self, form: str) -> ColumnGuess:
         """The same, where someone said how its dates are written."""
         return guess(replace(self.evidence, form="dates", formats=(form,)))
 
-    def with_order(self, is_ordered: bool) -> Guess:
+    def with_order(self, is_ordered: bool) -> ColumnGuess:
         """The same, where someone said whether larger values mean more."""
         return replace(self, is_ordered=is_ordered)
 
@@ -173,10 +173,10 @@ class Guess:
         return 100 * largest_rise(form, counts, Fraction(str(t)))
 
 
-def guess(evidence: Evidence) -> Guess:
+def guess(evidence: Evidence) -> ColumnGuess:
     """What a column seems to be."""
     role, reason = _role(evidence)
-    return Guess(evidence, role, reason, evidence.form == "dates" or evidence.is_measure or evidence.is_clock)
+    return ColumnGuess(evidence, role, reason, evidence.form == "dates" or evidence.is_measure or evidence.is_clock)
 
 
 def _role(evidence: Evidence) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from tclose.errors import SchemaError, printable
 from tclose.schema.name_patterns import is_pattern, matches
 from tclose.schema.schema import Schema
 from tclose.table.proposing.first_hierarchies import built, file_name, grouped
-from tclose.table.proposing.guesses import Guess
+from tclose.table.proposing.guesses import ColumnGuess
 from tclose.table.proposing.name_groups import group_names
 from tclose.table.proposing.singling_out import SAMPLE
 from tclose.table.proposing.table_proposal import MANY, RoleChoices, TableProposal, check_roles, why_not
@@ -207,7 +207,7 @@ class _Writer:
             keys["hierarchy"] = hierarchy
         return [*lines, *table("quasi", label, keys)]
 
-    def _hierarchy(self, each: Guess, keys: Mapping[str, Any]) -> Any:
+    def _hierarchy(self, each: ColumnGuess, keys: Mapping[str, Any]) -> Any:
         if self.choices.hierarchies is None:
             return None
         if keys["kind"] != "categorical":

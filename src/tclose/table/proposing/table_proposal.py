@@ -16,7 +16,7 @@ from tclose.schema.name_patterns import ColumnRules, is_pattern, matches
 from tclose.table.coded import CodedColumn
 from tclose.table.date_formats import fits
 from tclose.table.proposing.column_evidence import Evidence, order_of
-from tclose.table.proposing.guesses import Guess, guess
+from tclose.table.proposing.guesses import ColumnGuess, guess
 from tclose.table.proposing.missing_spellings import Spellings, find_spellings
 from tclose.table.proposing.singling_out import singled_out
 from tclose.table.reading import Reader, is_flat
@@ -82,7 +82,7 @@ class TableProposal:
 
     name: str
     n_rows: int
-    guesses: dict[str, Guess] = field(repr=False)
+    guesses: dict[str, ColumnGuess] = field(repr=False)
     spellings: Spellings
     reading: Mapping[str, Any]
 
@@ -127,7 +127,7 @@ class TableProposal:
         columns = [each.evidence.coded for each in self.guesses.values() if each.role not in ("identifier", "unit")]
         return singled_out([column for column in columns if column is not None])
 
-    def guessed(self, choices: RoleChoices) -> dict[str, Guess]:
+    def guessed(self, choices: RoleChoices) -> dict[str, ColumnGuess]:
         """The guesses, with what someone said about order and formats."""
         dated = {name: self.guesses[name].with_format(form) for name, form in choices.formats.items()}
         return {
@@ -231,7 +231,7 @@ def check_formats(proposal: TableProposal, formats: Sequence[str]) -> None:
             )
 
 
-def why_not(guess: Guess) -> str:
+def why_not(guess: ColumnGuess) -> str:
     """Why a column has no kind or distance that reads it."""
     return guess.evidence.problem or "some of its numbers are infinite, or have no common unit"
 
