@@ -16,6 +16,7 @@ from benchmarks import (
     diversity,
     exact,
     faults,
+    first_call,
     first_mile,
     fragments,
     gap,
@@ -81,6 +82,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "republish": republish.run,
     "stream": stream.run,
     "faults": faults.run,
+    "first_call": first_call.run,
     "first_mile": first_mile.run,
     "papers": papers.run,
 }

@@ -18,7 +18,7 @@ from tclose.algorithms.capable import is_capable
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.evaluation.attacks.attack import AttackResults
-from tclose.evaluation.attacks.definetti import Guesses, definetti
+from tclose.evaluation.attacks.definetti import GuessedRows, definetti
 from tclose.evaluation.attacks.minimality import Minimality, minimality
 from tclose.evaluation.attacks.shown_boxes import shown_classes
 from tclose.schema.schema import Schema
@@ -98,7 +98,7 @@ def _run_again(
     """What learning from the release and running the method again tell, over several tables of so many rows."""
     frame = table.frame.select(*schema.columns)
     runs: dict[str, dict[str, list[Minimality]]] = {}
-    learned: dict[str, list[Guesses]] = {}
+    learned: dict[str, list[GuessedRows]] = {}
     for name in names:
         runs[name], learned[name] = {attacker: [] for attacker in ATTACKERS}, []
         for number in range(N_SMALL):
@@ -119,7 +119,7 @@ def _run_again(
     return {"table": table.name, "rows": n_rows, "rule": rule, "found": told, "definetti": guesses}
 
 
-def _gains(found: list[Guesses]) -> tuple[str, str]:
+def _gains(found: list[GuessedRows]) -> tuple[str, str]:
     """What both learners add to the most frequent value of the class."""
     boxes, rows = (
         statistics.mean(each) for each in zip(*((one.gain, one.gain_with_rows) for one in found), strict=True)

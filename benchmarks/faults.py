@@ -58,7 +58,7 @@ def _files(folder: Path, given: list[bytes]) -> dict[str, Any]:
 
 def _redis(folder: Path, given: list[bytes]) -> dict[str, Any]:
     from tclose.stream.feeds import run as run_stream
-    from tclose.stream.feeds.redis_client import Keys
+    from tclose.stream.feeds.redis_client import RedisKeys
     from tclose.stream.feeds.redis_feed import RedisFeed
 
     (folder / "broker").mkdir()
@@ -66,7 +66,7 @@ def _redis(folder: Path, given: list[bytes]) -> dict[str, Any]:
     try:
         with broker.client() as client:
             put(client, given)
-            keys = Keys("in", "out", certificates="certificates", ledger="ledger")
+            keys = RedisKeys("in", "out", certificates="certificates", ledger="ledger")
             feed = RedisFeed(schema(), broker.url, keys, json_field="row", consumer="one")
             with sent_until(None, "before") as killer:
                 run_stream(feed, schema(), settings())

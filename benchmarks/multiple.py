@@ -23,7 +23,7 @@ from tclose.algorithms.clusters.microaggregation import Microaggregation
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.tight.tight import Tight
-from tclose.pages.charts import Axis, ChartLine, chart
+from tclose.pages.charts import ChartAxis, ChartLine, chart
 from tclose.pages.svg import Drawing
 from tclose.schema.hierarchy import Hierarchy
 from tclose.schema.schema import Schema
@@ -210,7 +210,7 @@ def picture(cases: Sequence[dict[str, Any]]) -> str:
     """Figures 3 to 6: loss over t for each k, method by method, and time over t at k = 2."""
     width, height = 430.0, 300.0
     drawing = Drawing(2 * width, 2 * height)
-    across = Axis("t", tuple(map(float, THRESHOLDS)))
+    across = ChartAxis("t", tuple(map(float, THRESHOLDS)))
     titles = {"clusters": "loss, clusters", "pca": "loss, pca", "k-first": "loss, microaggregation k-first"}
     for place, (name, title) in enumerate(titles.items()):
         lines = [
@@ -218,7 +218,7 @@ def picture(cases: Sequence[dict[str, Any]]) -> str:
             for k in reversed(KS)
         ]
         highest = max(loss for line in lines for _, loss in line.points)
-        up = Axis(title, [step / 10 for step in range(int(highest * 10) + 2)])
+        up = ChartAxis(title, [step / 10 for step in range(int(highest * 10) + 2)])
         _panel(drawing, place, width, height, across, up, lines)
     lines = [
         ChartLine(
@@ -227,13 +227,19 @@ def picture(cases: Sequence[dict[str, Any]]) -> str:
         for name in METHODS
     ]
     longest = max(seconds for line in lines for _, seconds in line.points)
-    up = Axis("processor seconds, k = 2", [step * math.ceil(longest / 4) for step in range(5)])
+    up = ChartAxis("processor seconds, k = 2", [step * math.ceil(longest / 4) for step in range(5)])
     _panel(drawing, 3, width, height, across, up, lines)
     return drawing.svg("Loss and time over t on Adult with two sensitive attributes, by method and k")
 
 
 def _panel(
-    drawing: Drawing, place: int, width: float, height: float, across: Axis, up: Axis, lines: Sequence[ChartLine]
+    drawing: Drawing,
+    place: int,
+    width: float,
+    height: float,
+    across: ChartAxis,
+    up: ChartAxis,
+    lines: Sequence[ChartLine],
 ) -> None:
     panel = Drawing(width, height)
     chart(panel, across, up, lines, 90)

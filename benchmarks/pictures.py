@@ -26,7 +26,7 @@ from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.shared.demand import decidable, soften
 from tclose.algorithms.tight.pieces import Piece
 from tclose.algorithms.tight.tight import Tight
-from tclose.pages.charts import Axis, ChartLine, chart
+from tclose.pages.charts import ChartAxis, ChartLine, chart
 from tclose.pages.svg import Drawing
 from tclose.schema.schema import Schema
 from tclose.table.encode import EncodedTable, encode
@@ -202,7 +202,7 @@ def time_picture() -> str:
     ]
     drawing = Drawing(640, 360)
     heights = [place / 50 for place in range(int(max(losses) * 50) + 2)]
-    chart(drawing, Axis("seconds", ticks, logarithmic=True), Axis("loss", heights), lines, 90)
+    chart(drawing, ChartAxis("seconds", ticks, logarithmic=True), ChartAxis("loss", heights), lines, 90)
     return drawing.svg(f"Loss over time on {CENSUS_ROWS:,} census rows, by effort")
 
 
@@ -217,8 +217,8 @@ def methods_picture() -> str:
         for name, method in reversed(runs.items())
     ]
     drawing = Drawing(680, 400)
-    across = Axis("t", (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5))
-    chart(drawing, across, Axis("loss", (0, 0.2, 0.4, 0.6, 0.8, 1)), lines)
+    across = ChartAxis("t", (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5))
+    chart(drawing, across, ChartAxis("loss", (0, 0.2, 0.4, 0.6, 0.8, 1)), lines)
     return drawing.svg(f"Loss against t on {CENSUS_ROWS:,} census rows, by method")
 
 

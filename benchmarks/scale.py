@@ -8,6 +8,9 @@ Each measurement is a process of its own and can be run alone:
     python -m benchmarks.scale spark FOLDER 0.2                    --engine spark, in local mode on two cores
     python -m benchmarks.scale sizes FOLDER 1000000,10000000       --engine local at sizes that grow
     python -m benchmarks.scale shards 2000                         Spark with as many small shards
+    python -m benchmarks.scale tasks FOLDER 0.2                    seconds of Spark's tasks, and bytes they shuffled
+
+Each of these is kept in benchmarks/results/scale_runs.json, beside those that were run before it.
 
 Tables: census, adult-occupation and adult-education (Adult's rows repeated with noise), hospital. `make bench` runs the
 census of TCLOSE_SCALE_ROWS rows, a million if not said, by all three.
@@ -33,7 +36,7 @@ import polars as pl
 from rich.console import Console
 
 import tclose
-from benchmarks.results import ROOT, show, verdict
+from benchmarks.results import RESULTS, ROOT, machine, show, today, verdict
 from benchmarks.tables import TABLES, K
 from tclose.schema.changes import with_k
 from tclose.schema.schema import Schema
@@ -158,7 +161,7 @@ def _proportional_mb(process: int) -> float:
     return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1000
 
 
-def _schema(folder: Path, t: str) -> Schema:
+def schema_of(folder: Path, t: str) -> Schema:
     from dataclasses import replace
     from fractions import Fraction
 
@@ -168,26 +171,26 @@ def _schema(folder: Path, t: str) -> Schema:
 
 def run_whole(folder: Path, t: str, _out: Path, _shard_rows: int | None) -> dict[str, Any]:
     frame = pl.read_parquet(folder / "*.parquet")
-    release = tclose.anonymize(frame, _schema(folder, t), method=tclose.Tight(effort="fast"), seed=1)
+    release = tclose.anonymize(frame, schema_of(folder, t), method=tclose.Tight(effort="fast"), seed=1)
     return {"loss": release.loss, "classes": release.measured.classes, "stages": release.record.seconds}
 
 
 def run_local(folder: Path, t: str, out: Path, shard_rows: int | None) -> dict[str, Any]:
     from tclose.scale.local_engine import anonymize_folder, local_options
 
-    made = anonymize_folder(folder, _schema(folder, t), out, seed=1, options=local_options(shard_rows=shard_rows))
+    made = anonymize_folder(folder, schema_of(folder, t), out, seed=1, options=local_options(shard_rows=shard_rows))
     return _figures(made)
 
 
-def run_spark(folder: Path, t: str, out: Path, shard_rows: int | None) -> dict[str, Any]:
+def run_spark(folder: Path, t: str, out: Path, shard_rows: int | None, **settings: str) -> dict[str, Any]:
     from tclose.scale.shard_plan import SHARD_ROWS
     from tclose.scale.spark_engine import anonymize_folder_on_spark
     from tclose.scale.spark_session import open_session
 
-    session = open_session("local[2,4]", **{"spark.driver.memory": "3g"})
+    session = open_session("local[2,4]", **{"spark.driver.memory": "3g"}, **settings)
     try:
         made = anonymize_folder_on_spark(
-            session, folder, _schema(folder, t), out, seed=1, shard_rows=shard_rows or SHARD_ROWS
+            session, folder, schema_of(folder, t), out, seed=1, shard_rows=shard_rows or SHARD_ROWS
         )
     finally:
         session.stop()
@@ -210,6 +213,7 @@ def sizes(console: Console, folder: Path, counts: list[int], t: str = "0.2") -> 
         if not data.exists():
             make("census", rows, data)
         found[rows] = measure("local", data, t)
+        keep(f"local census-{rows} {t}", found[rows])
         show_engines(console, f"census, {rows:,} rows, t = {t}", {"local": found[rows]})
     pairs = list(itertools.pairwise(counts))
     exponents = [math.log(found[b]["seconds"] / found[a]["seconds"]) / math.log(b / a) for a, b in pairs]
@@ -223,7 +227,44 @@ def many_shards(n_shards: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "census"
         make("census", n_shards * SMALL_SHARD * 3 // 4, folder)
-        return measure("spark", folder, "0.2", SMALL_SHARD)
+        return measure("tasks", folder, "0.2", SMALL_SHARD)
+
+
+def run_tasks(folder: Path, t: str, out: Path, shard_rows: int | None) -> dict[str, Any]:
+    """The same on Spark, with what its log of events says about every task."""
+    with tempfile.TemporaryDirectory() as logs:
+        settings = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": Path(logs).as_uri()}
+        settings |= {"spark.eventLog.rolling.enabled": "false", "spark.eventLog.compress": "false"}
+        found = run_spark(folder, t, out, shard_rows, **settings)
+        (log,) = Path(logs).iterdir()
+        return found | _of_tasks(log)
+
+
+def _of_tasks(log: Path) -> dict[str, Any]:
+    """Tasks, their seconds, and the bytes they read and shuffled, summed over a log of events."""
+    summed = {"tasks": 0, "task_seconds": 0.0, "read_bytes": 0, "shuffled_bytes": 0, "written_bytes": 0}
+    with log.open(encoding="utf-8") as lines:
+        for line in lines:
+            event = json.loads(line)
+            metrics = event.get("Task Metrics")
+            if event["Event"] != "SparkListenerTaskEnd" or not metrics:
+                continue
+            summed["tasks"] += 1
+            summed["task_seconds"] += metrics["Executor Run Time"] / 1000
+            summed["read_bytes"] += metrics["Input Metrics"]["Bytes Read"]
+            summed["shuffled_bytes"] += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+            summed["written_bytes"] += metrics["Output Metrics"]["Bytes Written"]
+    return summed
+
+
+def keep(name: str, figures: dict[str, Any]) -> None:
+    """Put the figures of one run beside those of others, with the machine and the day."""
+    RESULTS.mkdir(exist_ok=True)
+    file = RESULTS / "scale_runs.json"
+    runs = json.loads(file.read_text(encoding="utf-8"))["runs"] if file.exists() else {}
+    runs[name] = figures
+    told = {"benchmark": "scale_runs", "date": today(), "machine": machine(), "runs": runs}
+    file.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -231,18 +272,23 @@ def main() -> None:
     command, *given = sys.argv[1:]
     console = Console()
     if command.startswith("run-"):
-        work = {"whole": run_whole, "local": run_local, "spark": run_spark}[command.removeprefix("run-")]
-        figures = work(Path(given[0]), given[1], Path(given[2]), int(given[3]) if len(given) > 3 else None)
+        works = {"whole": run_whole, "local": run_local, "spark": run_spark, "tasks": run_tasks}
+        figures = works[command.removeprefix("run-")](
+            Path(given[0]), given[1], Path(given[2]), int(given[3]) if len(given) > 3 else None
+        )
         print(json.dumps(figures))
     elif command == "make":
         make(given[0], int(given[1]), Path(given[2]))
     elif command == "sizes":
         print(json.dumps(sizes(console, Path(given[0]), [int(each) for each in given[1].split(",")]), default=str))
     elif command == "shards":
-        print(json.dumps(many_shards(int(given[0]))))
+        found = many_shards(int(given[0]))
+        keep(f"spark shards {given[0]}", found)
+        print(json.dumps(found))
     else:
         found = measure(command, Path(given[0]), given[1])
         show_engines(console, f"{Path(given[0]).name}, t = {given[1]}", {command: found})
+        keep(f"{command} {Path(given[0]).name} {given[1]}", found)
         print(json.dumps(found))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.papers.figures import LOSS, REAL, Panel
-from tclose.pages.charts import Axis, ChartLine, chart, log_ticks, nice_ticks
+from tclose.pages.charts import ChartAxis, ChartLine, chart, log_ticks, nice_ticks
 from tclose.pages.svg import Drawing
 
 WIDTH, HEIGHT = 470.0, 320.0
@@ -41,12 +41,12 @@ def lines(points: Sequence[dict[str, Any]]) -> list[ChartLine]:
     ]
 
 
-def _across(panel: Panel, points: Sequence[dict[str, Any]]) -> Axis:
-    return Axis(panel.across, list(dict.fromkeys(point["x"] for point in points)), panel.logarithmic)
+def _across(panel: Panel, points: Sequence[dict[str, Any]]) -> ChartAxis:
+    return ChartAxis(panel.across, list(dict.fromkeys(point["x"] for point in points)), panel.logarithmic)
 
 
-def _up(panel: Panel, table: str, points: Sequence[dict[str, Any]]) -> Axis:
+def _up(panel: Panel, table: str, points: Sequence[dict[str, Any]]) -> ChartAxis:
     least, most = (edge(point["y"] for point in points) for edge in (min, max))
     if panel.up in SHARES or least <= 0:
-        return Axis(f"{panel.up}, {table}", nice_ticks(0.0, most))
-    return Axis(f"{panel.up}, {table}", log_ticks(least, most), logarithmic=True)
+        return ChartAxis(f"{panel.up}, {table}", nice_ticks(0.0, most))
+    return ChartAxis(f"{panel.up}, {table}", log_ticks(least, most), logarithmic=True)
