@@ -7,7 +7,7 @@ row gives the diagnosis away. `tclose.attack` measures both tables with the same
 from pathlib import Path
 
 import tclose
-from tclose.pages.charts import Axis, Bar, bars, bars_height
+from tclose.pages.charts import Bar, ChartAxis, bars, bars_height
 from tclose.pages.svg import Drawing
 
 
@@ -24,7 +24,7 @@ def draw() -> str:
         entries.append(Bar(f"unique rows, {name}", unique, f"{unique:.0f} %", kind))
         entries.append(Bar(f"largest rise, {name}", rise, f"{rise:.0f} points", kind))
     drawing = Drawing(720, bars_height(len(entries)))
-    bars(drawing, Axis("percent", [0, 20, 40, 60, 80, 100]), sorted(entries, key=lambda bar: bar.name))
+    bars(drawing, ChartAxis("percent", [0, 20, 40, 60, 80, 100]), sorted(entries, key=lambda bar: bar.name))
     return drawing.svg("Unique rows and the largest rise of a belief, in the raw table and in the release")
 
 

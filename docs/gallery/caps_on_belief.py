@@ -7,7 +7,7 @@ value rise a lot. `rise = 0.1` beside it limits the rise itself.
 from pathlib import Path
 
 import tclose
-from tclose.pages.charts import Axis, Bar, bars, bars_height
+from tclose.pages.charts import Bar, ChartAxis, bars, bars_height
 from tclose.pages.svg import Drawing
 
 
@@ -22,7 +22,7 @@ def draw() -> str:
         entries.append(Bar(f"largest rise, {name}", rise, f"{rise:.0f} points", f"line{place}"))
         entries.append(Bar(f"loss, {name}", 100 * release.loss, f"{release.loss:.0%}", f"line{place}"))
     drawing = Drawing(720, bars_height(len(entries)))
-    bars(drawing, Axis("percent", [0, 20, 40, 60, 80, 100]), sorted(entries, key=lambda bar: bar.name))
+    bars(drawing, ChartAxis("percent", [0, 20, 40, 60, 80, 100]), sorted(entries, key=lambda bar: bar.name))
     return drawing.svg("The largest rise and the loss, with and without a cap")
 
 

@@ -7,7 +7,7 @@ Nothing is released. The t to take is the largest one at which the rise is still
 from pathlib import Path
 
 import tclose
-from tclose.pages.charts import Axis, ChartLine, chart
+from tclose.pages.charts import ChartAxis, ChartLine, chart
 from tclose.pages.svg import Drawing
 
 
@@ -18,7 +18,7 @@ def draw() -> str:
     rise = [(float(run.t or 0), 100 * run.gains.rise) for run in found.runs]
     drawing = Drawing(720, 320)
     lines = [ChartLine("loss, %", loss), ChartLine("rise, points", rise)]
-    chart(drawing, Axis("t", [0, 0.1, 0.2, 0.3, 0.4, 0.5]), Axis("percent", [0, 20, 40, 60, 80, 100]), lines)
+    chart(drawing, ChartAxis("t", [0, 0.1, 0.2, 0.3, 0.4, 0.5]), ChartAxis("percent", [0, 20, 40, 60, 80, 100]), lines)
     return drawing.svg("Loss and largest rise of a belief, over t")
 
 

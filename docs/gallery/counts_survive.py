@@ -8,7 +8,7 @@ above 100 % come from values that are very unevenly frequent.
 from pathlib import Path
 
 import tclose
-from tclose.pages.charts import Axis, Bar, bars, bars_height
+from tclose.pages.charts import Bar, ChartAxis, bars, bars_height
 from tclose.pages.svg import Drawing
 
 METHODS = ("tight", "mondrian", "sabre-knn", "incognito")
@@ -23,7 +23,7 @@ def draw() -> str:
         error = 100 * float(found.queries.median or 0) if found.queries else 0.0
         entries.append(Bar(name, error, f"{error:.0f} %", f"line{place}"))
     drawing = Drawing(720, bars_height(len(entries)))
-    bars(drawing, Axis("median error of 1,000 counts, %", [0, 200, 400, 600]), entries)
+    bars(drawing, ChartAxis("median error of 1,000 counts, %", [0, 200, 400, 600]), entries)
     return drawing.svg("The median error of counts, by method")
 
 

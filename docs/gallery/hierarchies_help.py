@@ -7,7 +7,7 @@ Places of birth and kinds of work, once flat and once with a hierarchy. Without 
 from pathlib import Path
 
 import tclose
-from tclose.pages.charts import Axis, Bar, bars, bars_height
+from tclose.pages.charts import Bar, ChartAxis, bars, bars_height
 from tclose.pages.svg import Drawing
 
 COLUMNS = ("birth_place", "marital_status", "work_class")
@@ -26,7 +26,9 @@ def draw() -> str:
             entries.append(Bar(f"{column}, {name}", 100 * stars, f"{stars:.0%}", kind))
     drawing = Drawing(720, bars_height(len(entries)))
     bars(
-        drawing, Axis("cells that say nothing (*), %", [0, 20, 40, 60, 80, 100]), sorted(entries, key=lambda b: b.name)
+        drawing,
+        ChartAxis("cells that say nothing (*), %", [0, 20, 40, 60, 80, 100]),
+        sorted(entries, key=lambda b: b.name),
     )
     return drawing.svg("Cells that are hidden altogether, with and without hierarchies")
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import tclose
-from tclose.pages.charts import Axis, ChartLine, chart
+from tclose.pages.charts import ChartAxis, ChartLine, chart
 from tclose.pages.svg import Drawing
 
 SIZES = (2, 5, 10, 20, 40)
@@ -22,7 +22,7 @@ def draw() -> str:
         runs = [run for run in found.runs if run.t == t]
         lines.append(ChartLine(f"t = {float(t)}", [(float(run.k), run.loss) for run in runs]))
     drawing = Drawing(720, 320)
-    chart(drawing, Axis("k", [0, 10, 20, 30, 40]), Axis("loss", [0, 0.2, 0.4, 0.6, 0.8]), lines)
+    chart(drawing, ChartAxis("k", [0, 10, 20, 30, 40]), ChartAxis("loss", [0, 0.2, 0.4, 0.6, 0.8]), lines)
     return drawing.svg("Loss over k, at a strict and at a loose t")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 import tclose
-from tclose.pages.charts import Axis, ChartLine, chart
+from tclose.pages.charts import ChartAxis, ChartLine, chart
 from tclose.pages.svg import Drawing
 
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.3)
@@ -29,7 +29,9 @@ def draw() -> str:
             points.append((100 * share, tclose.anonymize(holed, keys, method="mondrian", seed=1).loss))
         lines.append(ChartLine(policy, points))
     drawing = Drawing(720, 320)
-    chart(drawing, Axis("unknown education, %", [0, 10, 20, 30]), Axis("loss", [0, 0.1, 0.2, 0.3, 0.4]), lines)
+    chart(
+        drawing, ChartAxis("unknown education, %", [0, 10, 20, 30]), ChartAxis("loss", [0, 0.1, 0.2, 0.3, 0.4]), lines
+    )
     return drawing.svg("Loss of what is released, over the share of missing values")
 
 

@@ -7,7 +7,7 @@ measures the other methods by that.
 from pathlib import Path
 
 import tclose
-from tclose.pages.charts import Axis, Bar, bars, bars_height
+from tclose.pages.charts import Bar, ChartAxis, bars, bars_height
 from tclose.pages.svg import Drawing
 
 METHODS = ("exact", "tight", "mondrian", "sabre-knn", "clusters", "incognito")
@@ -21,7 +21,7 @@ def draw() -> str:
     losses = sorted((entry.loss, entry.method) for entry in found.entries if entry.loss is not None)
     entries = [Bar(method, loss, f"{loss:.3f}", "line1" if method == "exact" else "line0") for loss, method in losses]
     drawing = Drawing(720, bars_height(len(entries)))
-    bars(drawing, Axis("loss", [0, 0.2, 0.4, 0.6, 0.8, 1]), entries)
+    bars(drawing, ChartAxis("loss", [0, 0.2, 0.4, 0.6, 0.8, 1]), entries)
     return drawing.svg("The least loss that is possible, and what methods lose")
 
 

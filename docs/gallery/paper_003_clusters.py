@@ -8,7 +8,7 @@ also the number of groups.
 from pathlib import Path
 
 import tclose
-from tclose.pages.charts import Axis, ChartLine, chart
+from tclose.pages.charts import ChartAxis, ChartLine, chart
 from tclose.pages.svg import Drawing
 
 SIZES = (5, 10, 20, 30)
@@ -29,7 +29,7 @@ def draw() -> str:
         for name in names
     ]
     drawing = Drawing(720, 320)
-    chart(drawing, Axis("k", [0, 10, 20, 30]), Axis("loss", [0, 0.2, 0.4, 0.6, 0.8, 1]), lines)
+    chart(drawing, ChartAxis("k", [0, 10, 20, 30]), ChartAxis("loss", [0, 0.2, 0.4, 0.6, 0.8, 1]), lines)
     return drawing.svg("Loss over k of the three methods that cluster sensitive values")
 
 

@@ -7,7 +7,7 @@ table by quasi-identifiers and checks the sensitive values only to refuse a cut.
 from pathlib import Path
 
 import tclose
-from tclose.pages.charts import Axis, ChartLine, chart
+from tclose.pages.charts import ChartAxis, ChartLine, chart
 from tclose.pages.svg import Drawing
 
 METHODS = ("sabre-knn", "sabre-ak", "mondrian", "incognito")
@@ -22,7 +22,7 @@ def draw() -> str:
         runs = [run for run in found.runs if run.method == name and run.refused is None and run.t is not None]
         lines.append(ChartLine(name, [(float(run.t or 0), run.loss) for run in runs]))
     drawing = Drawing(720, 340)
-    chart(drawing, Axis("t", [0, 0.1, 0.2, 0.3, 0.4, 0.5]), Axis("loss", [0, 0.2, 0.4, 0.6, 0.8, 1]), lines)
+    chart(drawing, ChartAxis("t", [0, 0.1, 0.2, 0.3, 0.4, 0.5]), ChartAxis("loss", [0, 0.2, 0.4, 0.6, 0.8, 1]), lines)
     return drawing.svg("Loss over t of the methods of paper 004")
 
 

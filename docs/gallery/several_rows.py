@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 import tclose
-from tclose.pages.charts import Axis, Bar, bars, bars_height
+from tclose.pages.charts import Bar, ChartAxis, bars, bars_height
 from tclose.pages.svg import Drawing
 
 
@@ -42,7 +42,7 @@ def draw() -> str:
         fewest = min(labelled.group_by("label").agg(pl.col("person").n_unique())["person"].to_list())
         entries.append(Bar(name, fewest, f"{fewest} persons, {len(release.table):,} rows", f"line{place}"))
     drawing = Drawing(720, bars_height(len(entries)))
-    bars(drawing, Axis("persons in the class with the fewest", [0, 2, 4, 6, 8]), entries)
+    bars(drawing, ChartAxis("persons in the class with the fewest", [0, 2, 4, 6, 8]), entries)
     return drawing.svg("The fewest persons of a class, in three ways")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 import tclose
-from tclose.pages.charts import Axis, ChartLine, chart
+from tclose.pages.charts import ChartAxis, ChartLine, chart
 from tclose.pages.svg import Drawing
 
 WINDOW, STEP = 400, 200
@@ -26,7 +26,10 @@ def draw() -> str:
     drawing = Drawing(720, 320)
     lines = [ChartLine("released", came_out)]
     chart(
-        drawing, Axis("rows read", [0, 500, 1000, 1500, 2000, 2500]), Axis("median salary", [0, 10, 20, 30, 40]), lines
+        drawing,
+        ChartAxis("rows read", [0, 500, 1000, 1500, 2000, 2500]),
+        ChartAxis("median salary", [0, 10, 20, 30, 40]),
+        lines,
     )
     return drawing.svg("The median salary of what each window released")
 

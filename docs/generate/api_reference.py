@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -20,13 +19,6 @@ from docs.generate.numpydoc_sections import summary
 from tclose.algorithms import REGISTRY
 
 NOTE = GENERATED.replace("this page", "this page; the site shows the docstrings in full")
-AFTER_A_RUN = {  # what functions return, whose classes have no public name of their own
-    "tclose.verification.assessment": ("Report",),
-    "tclose.release.certificate": ("Certificate",),
-    "tclose.release.record": ("Record",),
-    "tclose.verification.measure_release": ("Measured",),
-    "tclose.evaluation.utility.utility": ("Utility",),
-}
 
 
 def public(kind: str) -> list[str]:
@@ -39,32 +31,18 @@ def _is_ordinary_class(value: Any) -> bool:
     return inspect.isclass(value) and not issubclass(value, Exception)
 
 
-def functions_page() -> str:
-    """Every function of `tclose`."""
-    names = {f"tclose.{name}": getattr(tclose, name) for name in public("function")}
-    return _page("Functions", "Every function that takes a table takes it first, and then the schema.", names)
+def names_of_classes() -> dict[str, Any]:
+    """Every class of `tclose`, those that its functions return among them, by path."""
+    return {f"tclose.{name}": getattr(tclose, name) for name in public("class")}
 
 
-def classes_page() -> str:
-    """Every class of `tclose`, and what its functions return."""
-    names = {f"tclose.{name}": getattr(tclose, name) for name in public("class")}
-    for home, given in AFTER_A_RUN.items():
-        names |= {f"{home}.{name}": getattr(import_module(home), name) for name in given}
-    return _page("Classes", "What you make, and what functions give back.", names)
+def names_of_methods() -> dict[str, Any]:
+    """The class of every method, by path."""
+    return {f"tclose.{name}": load() for name, load in REGISTRY.kinds.items()}
 
 
-def methods_page() -> str:
-    """The class of every method: its fields are its options."""
-    names = {f"tclose.{name}": load() for name, load in REGISTRY.kinds.items()}
-    intro = (
-        "Give one of these as `method=` to `tclose.anonymize` to set its options. [The methods](../methods.md) says "
-        "what each is good for."
-    )
-    return _page("Classes of methods", intro, names, members=False)
-
-
-def modules_page() -> str:
-    """What the public modules hold."""
+def names_of_modules() -> dict[ModuleType, dict[str, Any]]:
+    """What each public module holds, by path."""
     modules: dict[ModuleType, Sequence[str]] = {
         tclose.datasets: ("census", "hospital"),
         tclose.datasets.hard: _own(tclose.datasets.hard),
@@ -73,10 +51,39 @@ def modules_page() -> str:
         tclose.stream: tclose.stream.__all__,
         tclose.testing: _own(tclose.testing),
     }
-    parts = ["# Modules", NOTE, "Public names that stand in modules of their own."]
+    found = {}
     for module, members in modules.items():
         values = {f"{module.__name__}.{member}": getattr(module, member) for member in members}
-        names = {path: value for path, value in values.items() if inspect.isclass(value) or inspect.isfunction(value)}
+        found[module] = {
+            path: value for path, value in values.items() if inspect.isclass(value) or inspect.isfunction(value)
+        }
+    return found
+
+
+def functions_page() -> str:
+    """Every function of `tclose`."""
+    names = {f"tclose.{name}": getattr(tclose, name) for name in public("function")}
+    return _page("Functions", "Every function that takes a table takes it first, and then the schema.", names)
+
+
+def classes_page() -> str:
+    """Every class of `tclose`, those that its functions return among them."""
+    return _page("Classes", "What you make, and what functions give back.", names_of_classes())
+
+
+def methods_page() -> str:
+    """The class of every method: its fields are its options."""
+    intro = (
+        "Give one of these as `method=` to `tclose.anonymize` to set its options. [The methods](../methods.md) says "
+        "what each is good for."
+    )
+    return _page("Classes of methods", intro, names_of_methods(), members=False)
+
+
+def modules_page() -> str:
+    """What the public modules hold."""
+    parts = ["# Modules", NOTE, "Public names that stand in modules of their own."]
+    for module, names in names_of_modules().items():
         parts += [f"## {module.__name__}", safe(summary(module)), _overview(names), *_entries(names, level=3)]
     return "\n\n".join(parts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,7 @@ READERS = {  # what the pages call the readers of a campaign
     "toml": "schema",
     "lines": "JSON lines of a stream",
 }
+KINDS = ("numeric", "date", "categorical", "text", "digits")
 
 
 def readers() -> str:
@@ -89,17 +91,61 @@ def fuzz() -> str:
 def mutants() -> str:
     """What became of code that was made wrong on purpose."""
     found = results.result("mutants")
-    counts = found["counts"]
+    counts = Counter[str](found["counts"])
     ended = sum(counts[f"caught: {how}"] for how in ("crashed", "hung", "refused"))
+    rows = {
+        "caught by the verifier, by truth or by the comparison of both": counts["caught: verified"],
+        "ended with an error or did not end": ended,
+        "made other releases, which keep their promise and are true": counts["another release, and true"],
+        "changed nothing": counts["changes nothing"],
+        "in lines that no table of the corpus reaches": counts["not reached"],
+        "gave a wrong loss to whoever releases": counts["wrong in the record alone"],
+        "wrote a release or a certificate that is wrong": len(found["findings"]),
+    }
+    shown = sum(rows.values())
+    if shown != found["mutants"]:
+        raise results.NoSourceError(f"Of {found['mutants']} mutants the table shows {shown}.")
+    drawn = f"of {found['mutants']} mutants, drawn from {found['of_places']:,} places, on {found['cases']} tables"
+    return table([drawn, ""], [[words, str(count)] for words, count in rows.items()])
+
+
+def pairs() -> str:
+    """How many originals that differ in hidden values alone were compared, and of what sorts."""
+    found = results.result("pairs")
+    counts = found["counts"]
+    of_kinds = [f"{kind} {counts[f'kind {kind}']:,}" for kind in KINDS]
+    published = [f"{how} {counts[f'publish {how}']:,}" for how in ("interval", "bounds", "mean")]
     rows = [
-        ["caught by the verifier, by truth or by the comparison of both", counts["caught: verified"]],
-        ["ended with an error or did not end", ended],
-        ["made other releases, which keep their promise and are true", counts["another release, and true"]],
-        ["changed nothing", counts["changes nothing"]],
-        ["in lines that no table of the corpus reaches", counts["not reached"]],
-        ["gave a wrong loss to whoever releases", counts["survived, the loss it tells"]],
+        ["pairs", f"{counts['pairs']:,}, of {found['tables']:,} random tables"],
+        ["in which the original has another type", f"{counts['other types']:,}"],
+        ["in which the exact loss is another", f"{counts['other losses']:,}"],
+        ["by recoding", f"generalize {counts['recode generalize']:,}, suppress {counts['recode suppress']:,}"],
+        ["columns by kind", ", ".join(of_kinds)],
+        ["columns as they are published", ", ".join(published)],
+        ["whose certificates were compared", f"{counts['certificates']:,}"],
+        ["whose files, with reports, were compared", f"{counts['files']:,}"],
+        ["pairs that published different bytes", f"{len(found['findings'])}"],
     ]
-    return table([f"of {found['mutants']} mutants", ""], [[words, str(count)] for words, count in rows])
+    return table(["", ""], rows)
+
+
+def shards() -> str:
+    """What became of engines that were disturbed."""
+    found = results.result("shards")
+
+    def outcome(engine: str, what: str) -> str:
+        complete, none = (found.get(f"{engine}{what}: {each}", 0) for each in ("complete", "none"))
+        return f"{complete} complete, {none} without a release"
+
+    rows = [
+        ["Python workers killed", *(str(found.get(f"{engine}workers killed", 0)) for engine in ("", "Spark, "))],
+        ["runs with killed workers", *(outcome(engine, "workers") for engine in ("", "Spark, "))],
+        ["runs whose driver was killed", *(outcome(engine, "driver") for engine in ("", "Spark, "))],
+        ["runs whose files may not grow", *(outcome(engine, "full disk") for engine in ("", "Spark, "))],
+        ["the same rows in 8 and in 200 tasks, byte for byte", "", "yes" if not found["findings"] else "no"],
+        ["findings", str(len(found["findings"])), ""],
+    ]
+    return table(["", "`local`", "`spark`, with speculative execution"], rows)
 
 
 def histories() -> str:
@@ -113,6 +159,32 @@ def histories() -> str:
         f"persons waited, and {happened['changes_held']:,} changes and {happened['deletions_held']:,} deletions "
         "were held."
     )
+
+
+def any_histories() -> str:
+    """What happened to persons in random histories with any key."""
+    found = results.result("any_histories")
+    happened = found["events"]
+    return (
+        f"In {found['histories']} histories {happened['added']:,} persons were added, {happened['changed']:,} entered "
+        f"with changed values,\n{happened['deleted']:,} left, {happened['returned']:,} returned and "
+        f"{happened['withdrawn']:,} were withdrawn. Promises that were broken: {len(found['findings'])}."
+    )
+
+
+def bounds_of_loss() -> str:
+    """How lower bounds of the loss stand beside the optimum, and which mistakes tables show."""
+    found = results.result("bounds_of_loss")
+    rows = [
+        ["tables", f"{found['tables']:,}, of which {found['tables_with_a_loss']:,} cannot be released without loss"],
+        ["bounds", f"{found['bounds']:,}"],
+        ["bounds above the optimum", f"{len(found['findings'])}"],
+        ["mean share of the optimum that a bound reaches", f"{found['mean_share_of_the_optimum']:.2f}"],
+    ]
+    tried = found["mistakes_tried_on"]
+    mistakes: dict[str, int] = found["mistakes_shown_by_tables"]
+    rows += [[f"mistake: {what}", f"shown by {n} of {tried} tables"] for what, n in mistakes.items()]
+    return table(["", ""], rows)
 
 
 def history_attackers() -> str:
@@ -148,6 +220,10 @@ CAMPAIGN_TABLES: dict[str, Callable[[], str]] = {
     "writers": writers,
     "fuzz": fuzz,
     "mutants": mutants,
+    "pairs": pairs,
+    "shards": shards,
     "histories": histories,
+    "any_histories": any_histories,
+    "bounds_of_loss": bounds_of_loss,
     "histories/attackers": history_attackers,
 }

@@ -8,7 +8,7 @@ from fractions import Fraction
 import tclose
 from docs.generate.marked import DOCS
 from tclose.distances import Equal, Form, Ordered, largest_rise
-from tclose.pages.charts import Axis, ChartLine, chart
+from tclose.pages.charts import ChartAxis, ChartLine, chart
 from tclose.pages.svg import Drawing
 
 FOLDER = DOCS / "pictures" / "understand"
@@ -113,7 +113,10 @@ def belief() -> str:
     ]
     drawing = Drawing(720, 320)
     chart(
-        drawing, Axis("t", [0, 0.1, 0.2, 0.3, 0.4, 0.5]), Axis("largest rise, points", [0, 20, 40, 60, 80, 100]), lines
+        drawing,
+        ChartAxis("t", [0, 0.1, 0.2, 0.3, 0.4, 0.5]),
+        ChartAxis("largest rise, points", [0, 20, 40, 60, 80, 100]),
+        lines,
     )
     return drawing.svg("The largest rise of a share that each t allows, of five equally frequent values")
 

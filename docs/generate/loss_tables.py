@@ -110,8 +110,8 @@ def tight_adult() -> str:
     return (
         f"{table(header, _once(rows))}\n\n"
         f"`balanced` loses {beside_arx} times what ARX's local recoding does, and {balanced} times what the better of\n"
-        f"`mondrian` and `sabre-knn` does; `fast` {fast} times. {_day(found)} ARX: {arx['origin']},\n"
-        f"entered {arx['entered']}."
+        f"`mondrian` and `sabre-knn` does; `fast` {fast} times. {_day(found)}\n"
+        f"The figures of ARX were {arx['origin']} (entered {arx['entered']})."
     )
 
 
@@ -326,33 +326,6 @@ def _day(found: dict[str, Any]) -> str:
     return f"Measured {found['date']}."
 
 
-def shard_losses() -> str:
-    """What a table loses in shards, beside the same table in memory, and what was lost by two plainer rules."""
-    found = results.result("shard_losses")
-    rows = [
-        [
-            cell["table"],
-            cell["t"],
-            f"{cell['in_memory']:.4f}",
-            str(cell["shards"]),
-            f"{sum(blend > 0 for blend in cell['blends'])} of {len(cell['blends'])}",
-            f"{cell['loss']:.4f} ({100 * (cell['loss'] / cell['in_memory'] - 1):+.1f} %)",
-        ]
-        for cell in found["cells"]
-    ]
-    copies, slack = (found["plainer_rules"][name] for name in ("copies_sent_one_way", "slack_of_whole_t"))
-    lines = [
-        f"Measured {found['date']}, with one seed. Two things decide this. Copies of a row are told apart: when all",
-        f"copies went one way, {copies['table']} at t = {copies['t']} lost {copies['loss']:.3f}, since each shard",
-        "had few different rows. And the slack of `tight` is a part of what a shard leaves of t: when it was one of t,",
-        f"{slack['rows']:,} rows of the {slack['table']} at t = {slack['t']} lost {slack['loss']:.3f}, not",
-        f"{slack['loss_as_it_is']:.3f}, since a shard that is far itself stayed one class. (Both were",
-        "measured once, with the plan run in memory, by a script that is not in `benchmarks/`.)",
-    ]
-    header = ["", "t", "in memory", "shards", "cuts blended", "loss in shards"]
-    return table(header, rows) + "\n\n" + "\n".join(lines)
-
-
 LOSS_TABLES: dict[str, Callable[[], str]] = {
     "mondrian": mondrian,
     "methods": methods,
@@ -365,7 +338,6 @@ LOSS_TABLES: dict[str, Callable[[], str]] = {
     "diversity": diversity,
     "diversity/k-approx": k_approx,
     "queries": queries,
-    "scale/losses": shard_losses,
     "stream": stream,
     "stream/long": stream_long,
     "papers/figure10": figure10,
