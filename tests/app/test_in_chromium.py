@@ -373,6 +373,7 @@ def test_a_crash_in_the_middle_of_a_run_and_a_stop(browser: Any, tmp_path: Path)
         page.select_option("#effort", "best")
         page.click("#run")
         page.wait_for_selector("[data-job]")
+        page.wait_for_load_state("load")  # its scripts come from the server that is killed next
         os.kill(process.pid, signal.SIGKILL)
         page.click("#stop")
         page.wait_for_selector("#unreachable")  # a sentence, and not the browser's own page
