@@ -287,10 +287,9 @@ class TestSharesNothing:
 
     def test_rows_of_classes_that_were_kept_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Each is released without one of its rows: of k rows still, but at another distance than was measured."""
-        from tclose.stream import engine as engines
+        from tclose.stream.windows import advance as right
 
         schema = schema_of(["0.1"], k=2)
-        right = engines.advance
 
         def one_less(*arguments: Any) -> Any:
             done = right(*arguments)
@@ -304,7 +303,7 @@ class TestSharesNothing:
             return replace(done, released=released)
 
         frame = frame_of([(0,)] * 100 + [(3,)] * 100, np.random.default_rng(1))
-        monkeypatch.setattr(engines, "advance", one_less)
+        monkeypatch.setattr("tclose.stream.engine.advance", one_less)
         with pytest.raises(VerificationError, match="has other rows than when it was measured"):
             run(Engine(schema, window=100, step=20, seed=1), frame)
 

@@ -33,14 +33,14 @@ class PackageFolder(_SourceFile, _Place):  # type: ignore[misc]
         """Nothing: it need not be there."""
 
 
-class _Places(_Implementation):  # type: ignore[misc]
+class _KernelPlaces(_Implementation):  # type: ignore[misc]
     _locator_classes = (*_Implementation._locator_classes, PackageFolder)
 
 
 class MachineCode(_FunctionCache):  # type: ignore[misc]
     """What is kept of one kernel."""
 
-    _impl_class = _Places
+    _impl_class = _KernelPlaces
 
     @property
     def can_be_kept(self) -> bool:
