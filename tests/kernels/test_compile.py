@@ -12,7 +12,7 @@ import numba
 import numpy as np
 import pytest
 
-from tclose.kernels import closeness, soft, sorting
+from tclose.kernels import ahead, closeness, soft, sorting
 from tclose.kernels.compile import STAMP, CompileClock, _beside_package, _save, compiling_timed, inner, kernel
 
 
@@ -134,3 +134,26 @@ def test_machine_code_beside_the_package_is_for_all_users(monkeypatch: pytest.Mo
     assert _beside_package(own, function)("types") is None
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "own"))
     assert _beside_package(own, function)("types") is None, "whoever names a folder means that one"
+
+
+def test_where_nothing_can_be_written_kernels_are_compiled_and_not_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As for a user without a home in an image that cannot be changed; the verifier's loop too."""
+    place: Any = import_module("numba.core.caching")._CacheLocator
+
+    def refuse(_self: Any) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(place, "ensure_cache_path", refuse)
+
+    def twice(number: int) -> int:
+        return 2 * number
+
+    compiled: Any = kernel(twice)
+    assert not compiled._cache.can_be_kept
+    compiled._cache._cache_file._cache_path = str(tmp_path / "not there")
+    assert ahead._is_kept(compiled, (2,)), "nothing is compiled ahead that could not be loaded"
+    assert compiled(2) == 4
+    judge: Any = import_module("tclose.verification.compiled_transport")
+    assert judge._compiled(twice)(3) == 6

@@ -232,7 +232,7 @@ class TestMeans:
 
 def unjudged(patch: pytest.MonkeyPatch) -> None:
     """Let the engine release what it has not judged, so that the checker gets to see it."""
-    for name in ("check_formed", "check_shown"):
+    for name in ("check_formed", "check_kept_back", "check_shown"):
         patch.setattr(f"tclose.stream.engine.{name}", lambda *_given: None)
 
 
@@ -284,6 +284,28 @@ class TestSharesNothing:
         outcomes = run(Engine.restore(SCHEMA, before, Halves()), frame)
         with pytest.raises(VerificationError, match=r"ledger does not say|farther"):
             passed(SCHEMA, frame, WINDOW, outcomes)
+
+    def test_rows_of_classes_that_were_kept_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Each is released without one of its rows: of k rows still, but at another distance than was measured."""
+        from tclose.stream.windows import advance as right
+
+        schema = schema_of(["0.1"], k=2)
+
+        def one_less(*arguments: Any) -> Any:
+            done = right(*arguments)
+            if done.case != 3:
+                return done
+            released = done.released.copy()
+            for label in np.unique(released[released >= 0]):
+                rows = np.flatnonzero(released == label)
+                if len(rows) > schema.k:
+                    released[rows[-1]] = -1
+            return replace(done, released=released)
+
+        frame = frame_of([(0,)] * 100 + [(3,)] * 100, np.random.default_rng(1))
+        monkeypatch.setattr("tclose.stream.engine.advance", one_less)
+        with pytest.raises(VerificationError, match="has other rows than when it was measured"):
+            run(Engine(schema, window=100, step=20, seed=1), frame)
 
     def test_reading(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Dates of 9999 taken for those of 1816, as they once were."""

@@ -490,6 +490,38 @@ def test_numbers_without_a_common_unit_are_refused() -> None:
         one(["1e-400", "1e307"], kind="numeric")
 
 
+FAR = 10**20
+
+
+@pytest.mark.filterwarnings("ignore::tclose.errors.HighLossWarning")
+@pytest.mark.parametrize(
+    "values", [[1, 2, 3, 4], [0.5, 1.5, 2.5, 1e-5], [1e-323, 0.0, 1.0, 2.0], [2**62, -(2**62), 1, 2]]
+)
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"range": [-FAR, FAR]},
+        {"range": [-FAR, FAR], "publish": "mean"},
+        {"range": [-(2**63), 2**63], "top": 3},
+        {"step": FAR, "publish": "bounds"},
+        {"bottom": -FAR, "top": FAR},
+        {"coarsest": FAR, "step": 0.5},
+    ],
+    ids=str,
+)
+def test_limits_of_more_than_64_bits(keys: dict[str, Any], values: list[Any]) -> None:
+    """Beside numbers that fit, too: limits are scaled with them."""
+    frame = pl.DataFrame({"age": values * 2, "ill": ["a", "b"] * 4}, strict=False)
+    schema = {
+        "k": 2,
+        "quasi": {"age": {"kind": "numeric"} | keys},
+        "sensitive": {"ill": {"distance": "equal", "t": 1}},
+    }
+    release = tclose.anonymize(frame, schema, method="mondrian", seed=1, allow_single_class=True)
+    assert tclose.verify(release.table, schema, original=frame).holds
+    assert 0 <= release.loss <= 1
+
+
 def test_a_range_too_wide_for_exact_arithmetic_is_refused() -> None:
     wide = [f"{number}" for number in (0, 9007199254740991)] * 300
     with pytest.raises(TableError, match=r"'ill'.*too large.*bins"):

@@ -6,6 +6,7 @@ import gzip
 import pickle
 from collections.abc import Callable
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -379,3 +380,19 @@ def test_names_beside_a_column_without_one(text: str, said: str, tmp_path: Path)
 def test_an_empty_column_without_a_name_is_passed_by_whatever_others_are_called(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("age,column_3,\n1,2,\n3,4,\n", encoding="utf-8")
     assert read(tmp_path / "table.csv").names == ("age", "column_3")
+
+
+@pytest.mark.parametrize("form", ["pyarrow", "pandas", "pandas, arrow types"])
+@pytest.mark.parametrize("values", [[Decimal(10) ** 40, Decimal(10) ** -30], [2**70, -1]], ids=["decimals", "integers"])
+def test_numbers_that_no_column_can_hold_are_refused_by_name(
+    values: list[Any], form: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table: Any
+    if form == "pandas":
+        table = pd.DataFrame({"age": [1, 2], "pay": pd.Series(values, dtype=object)})
+    else:
+        table = pa.table({"age": [1, 2], "pay": pa.array(map(Decimal, values), pa.decimal256(76, 31))})
+        table = table if form == "pyarrow" else table.to_pandas(types_mapper=pd.ArrowDtype)
+    with pytest.raises(TableError, match=r"^Column 'pay' cannot be taken in.* to text"):
+        read(table)
+    assert not capfd.readouterr().err

@@ -72,7 +72,7 @@ def _has_a_core() -> bool:
 def _is_kept(kernel: Any, arguments: tuple[Any, ...]) -> bool:
     """Whether the kernel is compiled, here or on disk, or cannot be kept at all."""
     stored: Any = getattr(kernel, "_cache", None)
-    if not hasattr(stored, "_cache_file"):  # it is not compiled, or there is no place to keep it
+    if not getattr(stored, "can_be_kept", False):  # it is not compiled, or there is no place to keep it
         return True
     kinds = _types(arguments)
     if kinds in kernel.overloads:

@@ -6,7 +6,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,6 +21,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from tclose.kernels.ahead import AWAITED
 from tclose.kernels.linking import NOT_COUNTED, KernelCompiler, LinkedCompiler
+from tclose.kernels.machine_code import MachineCode
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 MAKES_ARRAYS = frozenset({"arange", "argsort", "copy", "empty", "empty_like", "full", "ones", "zeros", "zeros_like"})
@@ -119,10 +120,13 @@ def _save(index: Any, key: Any, data: Any) -> None:
 
     The compiler numbers files, and writes the index first. Of two processes at once, or of one that is ended in
     between, an index could name machine code for other types, or of another version.
+
+    Where nothing can be written, or no more, nothing is kept, and all else goes on.
     """
     name = f"{index._index_name}.{hashlib.sha256(repr((STAMP, key)).encode()).hexdigest()[:24]}.nbc"
-    index._save_data(name, data)
-    index._save_index(index._load_index() | {key: name})
+    with suppress(OSError):
+        index._save_data(name, data)
+        index._save_index(index._load_index() | {key: name})
 
 
 def _beside_package(index: Any, function: Callable[..., Any]) -> Callable[[Any], Any]:
@@ -233,7 +237,6 @@ def _compiled(function: Function, *, linked: bool) -> Function:
         error_model="numpy",
         no_cfunc_wrapper=True,
         no_cpython_wrapper=linked,
-        cache=not linked,
         pipeline_class=LinkedCompiler if linked else KernelCompiler,
         _nrt=_counts_references(function),
     )(function)
@@ -249,6 +252,7 @@ def _compiled(function: Function, *, linked: bool) -> Function:
         compiled.get_call_template = partial(_call_template, compiled.get_call_template)
         compiled._compile_for_args = lambda *args, **kws: other()  # Python calls it, as tests do
         return cast(Function, compiled)
+    compiled._cache = MachineCode(function)
     index = compiled._cache._cache_file
     index._source_stamp = STAMP
     index._load_index = partial(_index_or_none, index._load_index)

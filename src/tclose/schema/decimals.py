@@ -78,11 +78,23 @@ class Decimals:
         return Decimals(_shortest(each * power for each in self.integers.tolist()), places)
 
     def beside(self, limits: Sequence[Any]) -> tuple[Decimals, list[int | None]]:
-        """The numbers and some others, None among them, over the same power of ten."""
+        """The numbers and some others, None among them, over the same power of ten.
+
+        Numbers are in 64 bits only if the others fit as well: they are added to and divided by each other.
+
+        Examples
+        --------
+        >>> ages, (top,) = Decimals.of([20, 45]).beside([10**20])
+        >>> ages.integers.dtype, top == 10**20
+        (dtype('O'), True)
+        """
         given = Decimals.of([as_decimal(limit) for limit in limits if limit is not None])
         places = max(self.places, given.places)
-        rest = iter(given.with_places(places).integers.tolist())
-        return self.with_places(places), [None if limit is None else int(next(rest)) for limit in limits]
+        numbers, others = self.with_places(places), given.with_places(places)
+        if others.integers.dtype == object:
+            numbers = Decimals(numbers.integers.astype(object), places)
+        rest = iter(others.integers.tolist())
+        return numbers, [None if limit is None else int(next(rest)) for limit in limits]
 
     def texts(self) -> list[str]:
         """The decimals as text, without exponent or trailing zeros."""

@@ -24,7 +24,7 @@ from tclose.stream.items import Outcome, Rejected, Released, Withheld
 from tclose.stream.limits import check_method, check_schema, check_sizes
 from tclose.stream.reached import reached, some
 from tclose.stream.stream_certificate import certify_stream
-from tclose.stream.verified_classes import check_formed, check_shown
+from tclose.stream.verified_classes import check_formed, check_kept_back, check_shown
 from tclose.stream.view import About, StreamView
 from tclose.stream.windows import NOWHERE, Budget, WindowSplitter, advance
 from tclose.table.class_distances import Distances
@@ -295,6 +295,7 @@ class Engine:
         kept, rows = self._state.kept, labels >= 0
         if kept is None or not rows.any():
             return ()
+        check_kept_back(labels, self._state.labels)
         classes, numbered = np.unique(labels[rows], return_inverse=True)
         labels = np.where(rows, 0, NOWHERE)
         labels[rows] = numbered

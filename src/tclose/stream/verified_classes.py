@@ -65,6 +65,36 @@ def check_formed(
             raise VerificationError(f"'{name}': a class does not keep {' and '.join(broken)}, {NOTHING}")
 
 
+def check_kept_back(labels: Integers, formed: Integers) -> None:
+    """Classes that are released later have the rows they were formed of, all of them: so what was measured holds.
+
+    Parameters
+    ----------
+    labels
+        The class of each of the first rows at hand that is about to be released; -1 elsewhere.
+    formed
+        The class of each row at hand when classes were measured; -1 where it is in none.
+
+    Raises
+    ------
+    VerificationError
+        A row has joined or left one of them.
+
+    Examples
+    --------
+    >>> check_kept_back(np.array([0, 0, -1]), np.array([0, 0, 1]))
+    >>> check_kept_back(np.array([0, -1, -1]), np.array([0, 0, 1]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    tclose.errors.VerificationError: A class that was kept back has other rows than when it was measured, so ...
+    """
+    now = np.full(len(formed), -1)
+    now[: len(labels)] = labels
+    rows = now >= 0
+    if (now[rows] != formed[rows]).any() or np.isin(formed[~rows], now[rows]).any():
+        raise VerificationError(f"A class that was kept back has other rows than when it was measured, {NOTHING}")
+
+
 def check_shown(released: Released, original: pl.DataFrame, schema: Schema) -> None:
     """What is released is true of the rows that it was made of, in classes of k that are as diverse as is told.
 

@@ -187,11 +187,14 @@ def _converted(table: Any) -> Source | None:
 def _all_columns(wrapped: Any) -> pl.DataFrame:
     """Convert all columns at once or, if that fails, each by itself, so that an error can name the one."""
     with contextlib.suppress(Exception):
-        return pl.DataFrame(wrapped.to_polars())
+        return guarded("All at once", lambda: pl.DataFrame(wrapped.to_polars()), silent=True)  # a panic is no Exception
     columns = {}
     for name in wrapped.columns:
-        problem = f"Column '{name}' cannot be taken in: it may mix types. Convert it to text or to numbers first"
-        columns[name] = guarded(problem, partial(_one_column, wrapped, name))
+        problem = (
+            f"Column '{name}' cannot be taken in: it may mix types, or have integers of more than 64 bits or decimals "
+            "of more than 38 digits. Convert it to text or to numbers first"
+        )
+        columns[name] = guarded(problem, partial(_one_column, wrapped, name), silent=True)
     return pl.DataFrame(columns)
 
 

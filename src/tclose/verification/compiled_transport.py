@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 WholeNumbers = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+def _compiled(function: Any) -> Any:
+    """Compile on first use; the machine code is kept where there is a place to write to."""
+    compile_: Any = njit
+    try:
+        return compile_(cache=True, nogil=True)(function)
+    except RuntimeError:  # there is none
+        return compile_(nogil=True)(function)
+
+
+@_compiled
 def fill_rows(
     costs: WholeNumbers,
     free: WholeNumbers,

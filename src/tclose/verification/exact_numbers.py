@@ -88,9 +88,18 @@ def scaled_fractions(given: Sequence[Fraction]) -> ScaledDecimals:
 
 
 def aligned(*several: ScaledDecimals) -> list[ScaledDecimals]:
-    """The same numbers, all with as many decimal places."""
+    """The same numbers, all with as many decimal places, and in 64 bits only if all of them fit.
+
+    Examples
+    --------
+    >>> [each.integers.dtype for each in aligned(scaled_fractions([Fraction(1)]), scaled_fractions([Fraction(2**70)]))]
+    [dtype('O'), dtype('O')]
+    """
     places = max(each.places for each in several)
-    return [each.at(places) for each in several]
+    found = [each.at(places) for each in several]
+    if any(each.integers.dtype == object for each in found):
+        return [ScaledDecimals(each.integers.astype(object), places) for each in found]
+    return found
 
 
 def read_number(text: str, mark: str = ".", thousands: str = "") -> tuple[int, int] | None:
