@@ -22,6 +22,7 @@ from tclose.stream.feeds.folder_feed import FolderInput, files_read
 from tclose.stream.feeds.lines import Format, GrowingFile, LineInput, open_file
 from tclose.stream.feeds.parse import BrokenError
 from tclose.stream.items import Claimed, Outcome, Rejected, Released, Window, Withheld, claimed
+from tclose.stream.stream_certificate_check import check_stream_certificate
 
 Told = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -36,7 +37,7 @@ class WrittenStream:
     output
         Released rows, every value as text, with the number of their class.
     certificates, ledger, letters
-        One for each class, one for each class, and one for each row rejected or withheld.
+        That of the stream and one for each class, one for each class, and one for each row rejected or withheld.
     field
         What the class of a row is called.
     """
@@ -74,7 +75,9 @@ def replay(schema: Schema, window: int, batches: Iterable[Sequence[Row]], writte
     letters = sorted(map(_letter, written.letters), key=lambda letter: letter[0])
     rejected = deque(number for number, what in letters if what == "rejected")
     withheld = deque(number for number, what in letters if what == "withheld")
-    for released, certificates in _released(written):
+    told = iter(written.certificates)
+    method = check_stream_certificate(next(told, {}), schema, window)
+    for released, certificates in _released(written, told, method):
         _take_in(checker, rows.up_to(released.window.last + 1))
         left_behind = _withheld(withheld, released.window.first - 1)
         checker.check(Outcome(rejected=_rejections(rejected, released.window.last), withheld=left_behind))
@@ -125,16 +128,19 @@ def _withheld(numbers: deque[int], last: int | None) -> tuple[Withheld, ...]:
     return (Withheld(_due(numbers, last), ""),)
 
 
-def _released(written: WrittenStream) -> Iterator[tuple[Released, list[Told]]]:
+def _released(
+    written: WrittenStream, certificates: Iterator[Told], method: str
+) -> Iterator[tuple[Released, list[Told]]]:
     """Classes that were released together, those that the ledger has in the same window, and their certificates."""
     output = iter(written.output)
-    certificates = (each for each in written.certificates if "class" in each)
     ledger = map(_entry, written.ledger)
     for (window, case), group in groupby(ledger, key=lambda each: (each["window"], each["case"])):
         entries = list(group)
         told = list(islice(certificates, len(entries)))
-        if [each["class"] for each in told] != [each["class"] for each in entries]:
+        if [each.get("class") for each in told] != [each["class"] for each in entries]:
             raise VerificationError("Ledger and certificates do not name the same classes in the same order.")
+        if any(each.get("method") != method for each in told):
+            raise VerificationError("The certificate of a class names another method than that of the stream.")
         sizes = [len(each["rows"]) for each in entries]
         rows = list(islice(output, sum(sizes)))
         labels = np.repeat([each["class"] for each in entries], sizes)
@@ -142,7 +148,6 @@ def _released(written: WrittenStream) -> Iterator[tuple[Released, list[Told]]]:
             raise VerificationError("Output and ledger do not have the same rows in every class.")
         numbers = np.array([number for each in entries for number in each["rows"]], np.int64)
         frame = _frame(rows, written.field)
-        method = str(told[0].get("method"))
         yield Released(frame, labels, numbers, window, case, method, 0.0, _claimed(entries)), told
     if next(output, None) is not None or next(certificates, None) is not None:
         raise VerificationError("Output or certificates have rows or classes that the ledger does not have.")
