@@ -675,6 +675,15 @@ class TestCertificateOfTheStream:
             (folder / "certificates").write_text("".join(json.dumps(each) + "\n" for each in others))
             assert self.check(folder).code == 5
 
+    @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no devices here")
+    @pytest.mark.parametrize("name", ["input", "output", "rejected", "certificates", "ledger", "checkpoint"])
+    def test_a_device_is_refused(self, name: str, tmp_path: Path) -> None:
+        folder = put_in(tmp_path, lines(40, broken=False))
+        go(folder)
+        done = self.check(folder, f"--{name}=/dev/zero")
+        assert done.code == 3
+        assert "a device, whose end nobody knows" in done.err
+
     def test_what_is_claimed_is_listed(self, tmp_path: Path, given: list[bytes]) -> None:
         folder = put_in(tmp_path, given)
         go(folder)

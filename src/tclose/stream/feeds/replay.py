@@ -19,7 +19,7 @@ from tclose.schema.schema import Schema
 from tclose.stream.check import Checker
 from tclose.stream.feeds.feed import Batch
 from tclose.stream.feeds.folder_feed import FolderInput, files_read
-from tclose.stream.feeds.lines import Format, GrowingFile, LineInput, open_file
+from tclose.stream.feeds.lines import Format, GrowingFile, LineInput, open_file, refuse_device
 from tclose.stream.feeds.parse import BrokenError
 from tclose.stream.items import Claimed, Outcome, Rejected, Released, Window, Withheld, claimed
 from tclose.stream.stream_certificate_check import check_stream_certificate
@@ -207,6 +207,9 @@ def replay_files(
     ledger, certificates, rejected = beside["ledger"], beside["certificates"], beside["rejected"]
     assert ledger is not None
     assert certificates is not None
+    for path in (source, output, ledger, certificates, rejected, checkpoint):
+        if path is not None:
+            refuse_device(path)
     letters = _lines(rejected) if rejected is not None else ()
     written = WrittenStream(_output(output, schema, format), _lines(certificates), _lines(ledger), letters, field)
     order: Sequence[str] = ()
