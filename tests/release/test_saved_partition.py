@@ -80,9 +80,8 @@ def test_damaged_files_are_refused_with_a_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("other", [{"facts": b"[" * 100_000}, {"levels": np.array(5)}, {"levels": np.array(["x"])}])
 def test_arrays_that_are_none_of_classes_are_refused(other: dict[str, Any], tmp_path: Path) -> None:
-    arrays = {"labels": np.zeros(6, np.int64), "levels": np.array([], np.int64), "facts": b"{}"} | other
-    arrays["facts"] = np.frombuffer(arrays["facts"], np.uint8)
-    np.savez(tmp_path / "x.npz", **arrays)
+    levels, facts = other.get("levels", np.array([], np.int64)), np.frombuffer(other.get("facts", b"{}"), np.uint8)
+    np.savez(tmp_path / "x.npz", labels=np.zeros(6, np.int64), levels=levels, facts=facts)
     with pytest.raises(TableError, match="no classes"):
         tclose.Partition.load(tmp_path / "x.npz")
 

@@ -225,7 +225,7 @@ def stream_check(
     from tclose.cli.stream_options import format_of
     from tclose.release.certificate import keep_warning, warned
     from tclose.stream.feeds.replay import replay_files
-    from tclose.stream.stream_certificate_check import STREAM_CLAIMED
+    from tclose.stream.stream_header_check import STREAM_CLAIMED, check_stream_certificate
 
     settled = override(load_schema(schema), k, t or [])
     beside = {"certificates": certificates, "ledger": ledger, "rejected": rejected}
@@ -233,7 +233,10 @@ def stream_check(
         settled_format = format_of(format, input, output)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    counts = replay_files(settled, window, input, output, beside, settled_format, class_field, checkpoint)
+    counts = replay_files(
+        settled, window, input, output, beside, settled_format, class_field, checkpoint,
+        check_head=lambda told: check_stream_certificate(told, settled, window),
+    )  # fmt: skip
     warning = keep_warning(settled)
     if json:
         print(jsonlib.dumps(warned(warning, {**counts, "unchecked": STREAM_CLAIMED}), indent=2))

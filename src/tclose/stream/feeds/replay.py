@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from pathlib import Path
@@ -22,10 +22,10 @@ from tclose.stream.feeds.folder_feed import FolderInput, files_read
 from tclose.stream.feeds.lines import Format, GrowingFile, LineInput, open_file, refuse_device
 from tclose.stream.feeds.parse import BrokenError
 from tclose.stream.items import Claimed, Outcome, Rejected, Released, Window, Withheld, claimed
-from tclose.stream.stream_certificate_check import check_stream_certificate
 
 Told = Mapping[str, Any]
 Row = Mapping[str, Any]
+HeadCheck = Callable[[Told], str]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,9 @@ class WrittenStream:
     field: str = "class"
 
 
-def replay(schema: Schema, window: int, batches: Iterable[Sequence[Row]], written: WrittenStream) -> dict[str, int]:
+def replay(
+    schema: Schema, window: int, batches: Iterable[Sequence[Row]], written: WrittenStream, check_head: HeadCheck
+) -> dict[str, int]:
     """Check that every input row came out once, truly, and in a class that keeps the promise.
 
     Parameters
@@ -60,6 +62,8 @@ def replay(schema: Schema, window: int, batches: Iterable[Sequence[Row]], writte
         The input from its beginning; an empty mapping where a row could not be read.
     written
         What came out.
+    check_head
+        Raises VerificationError where the certificate of the stream is wrong; else gives its method.
 
     Returns
     -------
@@ -76,7 +80,7 @@ def replay(schema: Schema, window: int, batches: Iterable[Sequence[Row]], writte
     rejected = deque(number for number, what in letters if what == "rejected")
     withheld = deque(number for number, what in letters if what == "withheld")
     told = iter(written.certificates)
-    method = check_stream_certificate(next(told, {}), schema, window)
+    method = check_head(next(told, {}))
     for released, certificates in _released(written, told, method):
         _take_in(checker, rows.up_to(released.window.last + 1))
         left_behind = _withheld(withheld, released.window.first - 1)
@@ -188,6 +192,8 @@ def replay_files(
     format: Format,
     field: str,
     checkpoint: Path | None = None,
+    *,
+    check_head: HeadCheck,
 ) -> dict[str, int]:
     """`replay` of what lies in files or folders.
 
@@ -203,6 +209,8 @@ def replay_files(
         As the stream was told.
     checkpoint
         Of the stream: it knows in which order the files of a folder were read, if not by name.
+    check_head
+        As for `replay`.
     """
     ledger, certificates, rejected = beside["ledger"], beside["certificates"], beside["rejected"]
     assert ledger is not None
@@ -215,7 +223,8 @@ def replay_files(
     order: Sequence[str] = ()
     if checkpoint is not None:
         order = guarded("The checkpoint is damaged", lambda: files_read(checkpoint.read_bytes()))
-    return replay(schema, window, (batch.rows for batch in _batches(source, schema, format, order)), written)
+    batches = (batch.rows for batch in _batches(source, schema, format, order))
+    return replay(schema, window, batches, written, check_head)
 
 
 def _batches(source: Path, schema: Schema, format: Format, order: Sequence[str]) -> Iterator[Batch]:
