@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -130,6 +134,60 @@ def test_dropped_rows_do_not_tell_by_the_type_of_other_columns(role: str, tmp_pa
         frame = pl.DataFrame({"q": [30] * 6 + [None], "x": pl.Series(column, dtype=kind)})
         schema: dict[str, Any] = {"k": 3, "missing": "drop", "quasi": {"q": {"kind": "numeric"}}}
         schema |= {"sensitive": {"x": {"distance": "equal", "t": 1}}} if role == "sensitive" else {"keep": ["x"]}
+        with quiet():
+            release = tclose.anonymize(frame, schema, method="mondrian", seed=0, allow_single_class=True)
+        files = written_bytes(release._frame, release.schema, tmp_path)
+        told.append((released_rows(release), files, published(release, tmp_path, ())))
+    assert told[0] == told[1] == told[2]
+
+
+DROPPED_ALONE = [1, 1000, 0.5, "text", True, "2021-05-03"]  # what a row that is not released may hold
+
+
+@pytest.mark.parametrize("role", ["quasi", "sensitive", "keep"])
+@pytest.mark.parametrize("form", ["table.json", "table.jsonl", "table.db"])
+def test_types_that_follow_from_values_tell_nothing_of_dropped_rows(form: str, role: str, tmp_path: Path) -> None:
+    """One value makes a column of JSON or SQLite one of fractions or of text, and that one is not released."""
+    schema: dict[str, Any] = {"k": 3, "missing": "drop", "quasi": {"q": {"kind": "numeric"}}, "keep": []}
+    schema["quasi"] |= {"x": {"kind": "categorical"}} if role == "quasi" else {}
+    schema |= {"sensitive": {"x": {"distance": "equal", "t": 1}}} if role == "sensitive" else {}
+    schema |= {"keep": ["x"]} if role == "keep" else {}
+    told = []
+    for dropped in DROPPED_ALONE:
+        rows = [{"q": 30, "x": 1 + place % 2} for place in range(6)] + [{"q": None, "x": dropped}]
+        path = loosely_typed(rows, tmp_path / form)
+        labels = np.arange(6) % 2
+        with quiet():
+            release = tclose.anonymize(path, schema, method=Forced(labels), seed=0, allow_single_class=True)
+        release.write(tmp_path / "release.parquet", keep_order=True)
+        told.append((tmp_path / "release.parquet").read_bytes())
+        assert dict(release.table.schema)["x"] == pl.Int64
+    assert len(set(told)) == 1
+
+
+def loosely_typed(rows: list[dict[str, Any]], path: Path) -> Path:
+    """Rows in a file whose columns have no types of their own."""
+    path.unlink(missing_ok=True)
+    if path.suffix == ".db":
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("CREATE TABLE people (q, x)")
+            connection.executemany("INSERT INTO people VALUES (:q, :x)", rows)
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows))
+    else:
+        path.write_text("\n".join(json.dumps(row) for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("role", ["sensitive", "keep"])
+def test_dropped_decimals_do_not_tell_how_many_places_they_had(role: str, tmp_path: Path) -> None:
+    """`10.000` in the file would tell that a row which is not released has three places."""
+    schema: dict[str, Any] = {"k": 3, "missing": "drop", "quasi": {"q": {"kind": "numeric"}}}
+    schema |= {"sensitive": {"x": {"distance": "equal", "t": 1}}} if role == "sensitive" else {"keep": ["x"]}
+    told = []
+    for dropped in ("10.5", "10.125", "99999999999999999.5"):
+        column = [Decimal("10"), Decimal("10.5")] * 3 + [Decimal(dropped)]
+        frame = pd.DataFrame({"q": [30.0] * 6 + [None], "x": column})
         with quiet():
             release = tclose.anonymize(frame, schema, method="mondrian", seed=0, allow_single_class=True)
         files = written_bytes(release._frame, release.schema, tmp_path)

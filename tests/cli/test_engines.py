@@ -34,6 +34,19 @@ def test_a_folder_is_released_by_the_command(run: Run, table: pl.DataFrame, tmp_
     assert "is there already" in told
 
 
+def test_a_second_release_of_a_folder_is_pointed_out(run: Run, table: pl.DataFrame, tmp_path: Path) -> None:
+    """By a record that is named as an earlier one, or would be replaced."""
+    options = ("--engine", "local", "--jobs", 0, "--shard-rows", 1000, "--method", "mondrian")
+    first = run("anonymize", "in", "-s", "schema.toml", "-o", "out", "--record", "record.json", *options)
+    assert first[0] == 0
+    assert "released before" not in first[1]
+    for number, named in enumerate((("--earlier", "record.json"), ("--record", "record.json"))):
+        code, told = run("anonymize", "in", "-s", "schema.toml", "-o", f"again-{number}", *named, *options)
+        assert code == 0
+        assert "This table was released before: 'record.json'" in " ".join(told.split())
+        assert "tclose republish" in " ".join(told.split())
+
+
 @pytest.mark.slow
 def test_a_folder_is_verified_by_the_command(run: Run, table: pl.DataFrame, tmp_path: Path) -> None:
     options = ("--engine", "local", "--jobs", 0, "--shard-rows", 1000, "--method", "mondrian")

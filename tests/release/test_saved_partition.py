@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,6 +60,36 @@ def test_an_archive_of_other_arrays_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "y.npz", labels=np.array([object()], dtype=object))
     with pytest.raises(TableError, match="no classes"):
         tclose.Partition.load(tmp_path / "y.npz")
+
+
+def test_damaged_files_are_refused_with_a_sentence(tmp_path: Path) -> None:
+    """Whatever fails in unpacking them: deflate, a flag of the archive, what is nested in it."""
+    rng, path = np.random.default_rng(1), tmp_path / "x.npz"
+    good = np.frombuffer(tclose.Partition.of(rng.integers(0, 9, 60)).to_bytes(), np.uint8)
+    refused = 0
+    for _ in range(400):
+        changed = good.copy()
+        changed[rng.integers(0, len(good), 3)] = rng.integers(0, 256, 3)
+        path.write_bytes(changed.tobytes())
+        try:
+            tclose.Partition.load(path)
+        except TableError:
+            refused += 1
+    assert refused > 200
+
+
+@pytest.mark.parametrize("other", [{"facts": b"[" * 100_000}, {"levels": np.array(5)}, {"levels": np.array(["x"])}])
+def test_arrays_that_are_none_of_classes_are_refused(other: dict[str, Any], tmp_path: Path) -> None:
+    levels, facts = other.get("levels", np.array([], np.int64)), np.frombuffer(other.get("facts", b"{}"), np.uint8)
+    np.savez(tmp_path / "x.npz", labels=np.zeros(6, np.int64), levels=levels, facts=facts)
+    with pytest.raises(TableError, match="no classes"):
+        tclose.Partition.load(tmp_path / "x.npz")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no devices here")
+def test_a_device_is_refused() -> None:
+    with pytest.raises(TableError, match="no classes"):
+        tclose.Partition.load("/dev/zero")
 
 
 def test_the_command_keeps_and_takes_classes(run: Callable[..., tuple[int, str]], tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from tclose.algorithms import find
 from tclose.schema.schema import Schema
 from tclose.stream.feeds import FileFeed, LineTargets, StreamEnding, StreamSettings, StreamStatus, run
 from tclose.stream.feeds.replay import replay_files
+from tclose.stream.stream_header_check import check_stream_certificate
 
 SCHEMA = {
     "k": 3,
@@ -115,7 +116,10 @@ def check(
     beside = {"certificates": where.certificates, "ledger": where.ledger, "rejected": where.rejected}
     assert where.output is not None
     format: Any = "csv" if source.endswith("csv") else "jsonl"
-    counts = replay_files(schema(), WINDOW, folder / source, where.output, beside, format, "class", checkpoint)
+    counts = replay_files(
+        schema(), WINDOW, folder / source, where.output, beside, format, "class", checkpoint,
+        check_head=lambda told: check_stream_certificate(told, schema(), WINDOW),
+    )  # fmt: skip
     assert counts["rows"] == n_lines
     assert counts["released"] + counts["withheld"] + counts["rejected"] == n_lines
     return counts

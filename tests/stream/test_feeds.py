@@ -647,3 +647,62 @@ def test_a_device_is_no_input(tmp_path: Path) -> None:
         with pytest.raises(TableError, match="is a device"):
             FileFeed(schema(), source, targets(tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == {"link.jsonl"}
+
+
+class TestCertificateOfTheStream:
+    """It stands before those of the classes, and what it says is checked as theirs is."""
+
+    def check(self, folder: Path, *more: str) -> strategies.Outcome:
+        files = {"input": "in.jsonl", "output": "out.jsonl", "rejected": "rejected"}
+        files |= {"certificates": "certificates", "ledger": "ledger"}
+        named = [f"--{name}={folder / file}" for name, file in files.items()]
+        return strategies.run("stream-check", *schema_file(folder), "--window", str(WINDOW), *named, *more)
+
+    def test_a_forged_field_is_found(self, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        go(folder)
+        told = objects(folder / "certificates")
+        assert self.check(folder).code == 0
+        forged: list[tuple[str, Any]] = [(name, "another") for name in told[0]]
+        forged += [("required", {**told[0]["required"], "k": 50}), ("window", {"rows": 10 * WINDOW, "step": 5})]
+        forged += [("window", {"rows": WINDOW, "step": 0}), ("method", {**told[0]["method"], "optimal": True})]
+        forged += [("proven", True), ("class", 0), ("unit", "one row a unit, checked"), ("certificate", True)]
+        for name, value in forged:
+            first = {**told[0], name: value}
+            (folder / "certificates").write_text("".join(json.dumps(each) + "\n" for each in [first, *told[1:]]))
+            assert self.check(folder).code == 5, name
+        for others in (told[1:], [told[0], *told], [told[0], {**told[1], "method": "milp"}, *told[2:]]):
+            (folder / "certificates").write_text("".join(json.dumps(each) + "\n" for each in others))
+            assert self.check(folder).code == 5
+
+    @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no devices here")
+    @pytest.mark.parametrize("name", ["input", "output", "rejected", "certificates", "ledger", "checkpoint"])
+    def test_a_device_is_refused(self, name: str, tmp_path: Path) -> None:
+        folder = put_in(tmp_path, lines(40, broken=False))
+        go(folder)
+        done = self.check(folder, f"--{name}=/dev/zero")
+        assert done.code == 3
+        assert "a device, whose end nobody knows" in done.err
+
+    def test_what_is_claimed_is_listed(self, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        go(folder)
+        assert "not checked: method, versions, step" in self.check(folder).err
+        assert set(json.loads(self.check(folder, "--json").out)["unchecked"]) == {"method", "versions", "step"}
+
+
+def test_kept_columns_that_are_not_checked_come_first(tmp_path: Path) -> None:
+    keys = 'k = 3\nkeep = ["town"]\nkeep_unchecked = true\n[quasi.age]\nkind = "numeric"\n'
+    (tmp_path / "keep.toml").write_text(keys + '[sensitive.ill]\ndistance = "equal"\nt = 1\n')
+    rows = [{"age": 20 + place % 40, "ill": "ab"[place % 2], "town": f"town {place}"} for place in range(60)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    names = {"input": "in.jsonl", "output": "out.jsonl", "certificates": "certificates", "ledger": "ledger"}
+    named = ["--schema", str(tmp_path / "keep.toml"), *(f"--{name}={tmp_path / file}" for name, file in names.items())]
+    made = strategies.run("stream", *named, "--window", "30", "--step", "30", "--checkpoint", str(tmp_path / "state"))
+    checked = strategies.run("stream-check", *named, "--window", "30")
+    for done in (made, checked):
+        assert done.code == 0
+        assert done.err.startswith("Kept columns not checked")
+    assert next(iter(objects(tmp_path / "certificates")[0])) == "keep"
+    told = json.loads(strategies.run("stream-check", *named, "--window", "30", "--json").out)
+    assert next(iter(told)) == "warning"

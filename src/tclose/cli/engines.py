@@ -75,15 +75,20 @@ def anonymize_by_engine(
     *,
     seed: int | None,
     record: Path | None,
+    earlier: list[Path] | None,
     allow_single_class: bool,
     show_values: bool,
     json: bool,
 ) -> None:
     """Write a verified folder, and tell what it reaches."""
+    from tclose.release.earlier import histories_among, read_earlier, warn_of_same_table
     from tclose.release.release_folder import check_folder
 
     if data.path is None:
         raise typer.BadParameter("--engine reads a folder of Parquet files, or one such file.")
+    if histories_among(earlier or []):
+        raise typer.BadParameter(f"--earlier takes records with --engine {choice.engine}, and no history.")
+    before = read_earlier(earlier or [])
     try:
         check_folder(Path(output), data.files)
     except OSError as error:
@@ -93,6 +98,7 @@ def anonymize_by_engine(
             data.path, schema, output, method=algorithm, seed=seed, allow_single_class=allow_single_class,
             show_values=show_values, progress=tell, record=record,
         )  # fmt: skip
+    warn_of_same_table(release.record, before)
     told = released_folder_as_dict(release, Path(output))
     if json:
         print(jsonlib.dumps(told, indent=2))

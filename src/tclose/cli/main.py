@@ -202,7 +202,7 @@ def anonymize(
     if engine is not None:
         from tclose.cli.engines import EngineChoice, anonymize_by_engine
 
-        others: dict[str, Any] = {"time": time, "report": report, "private_report": private_report, "earlier": earlier}
+        others: dict[str, Any] = {"time": time, "report": report, "private_report": private_report}
         others |= {"keep_order": keep_order, "escape_formulas": escape_formulas, "what_binds": what_binds}
         others |= {"output_table": output_table, "certificate_table": certificate_table, "replace_table": replace_table}
         others |= {"history": history, "partition": partition, "start": start}
@@ -211,7 +211,8 @@ def anonymize(
         anonymize_by_engine(
             choice, data, override(load_schema(schema), k, t or []), output,
             None if method is None and not option else find_method(method, option or []),
-            seed=seed, record=record, allow_single_class=allow_single_class, show_values=show_values, json=json,
+            seed=seed, record=record, earlier=earlier, allow_single_class=allow_single_class,
+            show_values=show_values, json=json,
         )  # fmt: skip
         return
     if jobs is not None or shard_rows is not None or master is not None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tclose.cli.options import check_files
+from tclose.release.certificate import keep_warning
 from tclose.schema.schema import Schema
 from tclose.stream.feeds.feed import Feed
 from tclose.stream.feeds.file_feed import FileFeed
@@ -61,6 +62,8 @@ def carry_out(options: StreamOptions, schema: Schema, settings: StreamSettings, 
     """
     _check(options)
     engine_of(schema, settings)  # which refuses before anything is made
+    if (warning := keep_warning(schema)) is not None:
+        say(f"{warning[:1].upper()}{warning[1:]}.")
     with _stopped_by_signals(say, bool(options.checkpoint or options.redis)) as stop:
         feed = _redis_feed(options, schema, say, stop) if options.redis else _file_feed(options, schema)
         if not options.quiet:

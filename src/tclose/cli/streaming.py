@@ -223,7 +223,9 @@ def stream_check(
     The exit code is 0 if so, and 5 if not. The ledger is the file that `tclose stream --ledger` wrote.
     """
     from tclose.cli.stream_options import format_of
+    from tclose.release.certificate import keep_warning, warned
     from tclose.stream.feeds.replay import replay_files
+    from tclose.stream.stream_header_check import STREAM_CLAIMED, check_stream_certificate
 
     settled = override(load_schema(schema), k, t or [])
     beside = {"certificates": certificates, "ledger": ledger, "rejected": rejected}
@@ -231,8 +233,15 @@ def stream_check(
         settled_format = format_of(format, input, output)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    counts = replay_files(settled, window, input, output, beside, settled_format, class_field, checkpoint)
+    counts = replay_files(
+        settled, window, input, output, beside, settled_format, class_field, checkpoint,
+        check_head=lambda told: check_stream_certificate(told, settled, window),
+    )  # fmt: skip
+    warning = keep_warning(settled)
     if json:
-        print(jsonlib.dumps(counts, indent=2))
-    else:
-        say(f"The stream keeps its promise: {', '.join(f'{number:,} {name}' for name, number in counts.items())}.")
+        print(jsonlib.dumps(warned(warning, {**counts, "unchecked": STREAM_CLAIMED}), indent=2))
+        return
+    if warning is not None:
+        say(f"{warning[:1].upper()}{warning[1:]}.")
+    say(f"The stream keeps its promise: {', '.join(f'{number:,} {name}' for name, number in counts.items())}.")
+    say(f"Claimed by its certificate and not checked: {', '.join(STREAM_CLAIMED)}.")

@@ -239,7 +239,8 @@ def _whole(chosen: NextRows, source: Source, schema: Schema) -> Source:
     absent = [name for name in source.names if name not in values]  # identifiers, which are not released
     values |= {name: pl.Series(name, [None] * n_rows, dtype=pl.String) for name in absent}
     whole = Source.of(pl.DataFrame([values[name] for name in source.names]), source.restore)
-    return replace(whole, is_text=source.is_text, digest=source.digest, categorical=source.categorical)
+    whole = replace(whole, is_text=source.is_text, is_loose=source.is_loose)
+    return replace(whole, digest=source.digest, categorical=source.categorical)
 
 
 def _told(release: Release, chosen: NextRows, source: Source, entry: ReleaseEntry) -> Release:

@@ -16,6 +16,9 @@ from tclose.table.reading import Reader, texts
 from tclose.table.source import Categories, Source
 from tclose.table.times import iso_texts
 
+BY_TEXTS: list[pl.DataType] = [pl.Int64(), pl.Float64(), pl.Boolean(), pl.Date()]
+MOST_DIGITS = 38  # of a decimal number
+
 
 @dataclass(frozen=True)
 class ColumnTypes:
@@ -29,12 +32,15 @@ class ColumnTypes:
         Their decimal and thousands signs.
     categories
         Columns that were categories.
+    loose
+        Columns whose type may be that of a row which is not released.
     """
 
     numbers: tuple[str, ...] = ()
     decimal: str = "."
     categories: tuple[Categories, ...] = ()
     thousands: str = ""
+    loose: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, source: Source, schema: Schema) -> ColumnTypes:
@@ -42,12 +48,14 @@ class ColumnTypes:
         numbers = tuple(s.column for s in schema.sensitive if s.is_measured) if source.is_text else ()
         released = {name for name, role in schema.columns.items() if role not in ("identifier", "unit")}
         categories = tuple(each for each in source.categorical if each.column in released)
-        return cls(numbers, schema.decimal, categories, schema.thousands)
+        loose = tuple(sorted(released)) if source.is_loose and schema.may_leave_rows_out else ()
+        return cls(numbers, schema.decimal, categories, schema.thousands, loose)
 
     def with_numbers(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Numbers in text as numbers, if every value of the column is one."""
         reader = Reader(Source.of(frame), np.arange(len(frame)), self.decimal, thousands=self.thousands)
-        return frame.with_columns(_as_numbers(frame[name], reader) for name in self.numbers)
+        frame = frame.with_columns(_as_numbers(frame[name], reader) for name in self.numbers)
+        return frame.with_columns(_as_first(frame[name], BY_TEXTS, None) for name in self.loose if name in frame)
 
     def given(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The frame as a dataframe: text as text, what was numbers or categories as such."""
@@ -139,11 +147,17 @@ def as_released(column: pl.Series, kind: str, form: NumberForm | DateForm | None
 def by_values(column: pl.Series) -> pl.Series:
     """Numbers as Int64 if all are whole and it holds them, and broken ones as they are; what are no numbers too.
 
+    Decimal numbers have no more places than one of them needs.
+
     Examples
     --------
     >>> by_values(pl.Series([1.0, 2.0])).dtype, by_values(pl.Series([1], dtype=pl.Int8)).dtype
     (Int64, Int64)
+    >>> by_values(pl.Series(["1.50", "2.00"]).cast(pl.Decimal(10, 2))).dtype
+    Decimal(precision=38, scale=1)
     """
+    if isinstance(column.dtype, pl.Decimal):
+        return _with_fewest_places(column, column.dtype.scale)
     if column.dtype.is_integer():
         typed = column.cast(pl.Int64, strict=False)
         return column if typed.null_count() > column.null_count() else typed
@@ -151,6 +165,16 @@ def by_values(column: pl.Series) -> pl.Series:
         return column
     whole = column.is_null() | ((column == column.floor()) & (column.abs() < float(2**53)))
     return column.cast(pl.Int64) if whole.all() else column
+
+
+def _with_fewest_places(column: pl.Series, places: int) -> pl.Series:
+    """Decimal numbers with as many places as the longest of them needs; whole ones as integers."""
+    for fewer in range(places + 1):
+        shorter = column.cast(pl.Decimal(MOST_DIGITS, fewer), strict=False)
+        if shorter.null_count() == column.null_count() and (shorter == column).all():
+            whole = shorter.cast(pl.Int64, strict=False) if not fewer else None
+            return shorter if whole is None or whole.null_count() > column.null_count() else whole
+    return column
 
 
 def _by_kind(kind: str) -> list[pl.DataType]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from tclose.errors import HighLossWarning, InfeasibleError, VerificationError
 from tclose.release.atomic import temporary_beside
 from tclose.release.certificate import FOLDER_CERTIFICATE, NO_ORDER, Certificate, certify
+from tclose.release.earlier import warn_of_earlier
 from tclose.release.formulas import AS_THEY_ARE
 from tclose.release.record import Record
 from tclose.release.release_folder import commit
@@ -115,10 +116,14 @@ def write_certificate(folder: Path, fields: dict[str, Any]) -> None:
 
 
 def commit_with_record(made: Path, folder: Path, record: Record, path: Path | str | None) -> None:
-    """Give a finished folder its name, and write the record where it was asked for; its lock is held."""
+    """Give a finished folder its name, and write the record where it was asked for; its lock is held.
+
+    A record of an earlier release of the same table is replaced with a warning.
+    """
     if path is None:
         commit(made, folder)
         return
+    warn_of_earlier(record, [Path(path)], stacklevel=3)
     with temporary_beside(Path(path)) as beside:
         beside.write_text(record.as_json(), encoding="utf-8")
         commit(made, folder)

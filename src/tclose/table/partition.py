@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import TableError
+from tclose.schema.guarding import guarded
 
 NO_PARTITION = "The file holds no classes of an earlier run. Give one that `Release.write_partition` wrote."
 
@@ -66,17 +66,29 @@ class Partition:
         TableError
             The file holds no partition.
         """
-        try:
-            with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as held:
-                labels, levels = held["labels"], tuple(held["levels"].tolist())
-                facts = json.loads(held["facts"].tobytes())
-        except (KeyError, ValueError, EOFError, zipfile.BadZipFile):
-            raise TableError(NO_PARTITION) from None
-        if labels.ndim != 1 or labels.dtype != np.int64 or not isinstance(facts, dict) or (labels < 0).any():
+        path = Path(path)
+        if path.exists() and not path.is_file():  # a device may have no end
             raise TableError(NO_PARTITION)
-        return cls.of(labels, levels=levels or None, facts=facts)
+        return cls._read(path.read_bytes())
+
+    @classmethod
+    def _read(cls, data: bytes) -> Partition:
+        try:
+            labels, levels, facts = guarded(NO_PARTITION, lambda: _held(data))
+        except (TableError, OSError):
+            raise TableError(NO_PARTITION) from None
+        is_whole = labels.dtype == levels.dtype == np.int64 and labels.ndim == levels.ndim == 1
+        if not is_whole or not isinstance(facts, dict) or (labels < 0).any():
+            raise TableError(NO_PARTITION)
+        return cls.of(labels, levels=tuple(levels.tolist()) or None, facts=facts)
 
     @property
     def n_classes(self) -> int:
         """The number of classes."""
         return int(self.labels.max(initial=-1)) + 1
+
+
+def _held(data: bytes) -> tuple[NDArray[Any], NDArray[Any], Any]:
+    """Labels, levels and facts, as a file holds them."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as held:
+        return held["labels"], held["levels"], json.loads(held["facts"].tobytes())

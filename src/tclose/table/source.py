@@ -28,6 +28,8 @@ from tclose.table.table_location import TableLocation
 
 Result = TypeVar("Result")
 
+LOOSE = ("jsonl", "json", "excel")  # a value that a column has once may be the reason for its type
+
 
 class Categories(NamedTuple):
     """A column of categories.
@@ -83,6 +85,8 @@ class Source:
         Whether it comes from a text file, where every column is text.
     categorical
         What is known of the columns whose type is that of categories.
+    is_loose
+        Whether the types of its columns follow from all their values, as those of JSON, Excel and SQLite do.
     """
 
     names: tuple[str, ...]
@@ -93,6 +97,7 @@ class Source:
     numbering: tuple[str, int] = ("row", 0)
     is_text: bool = False
     categorical: tuple[Categories, ...] = ()
+    is_loose: bool = False
 
     @classmethod
     def of(cls, frame: pl.DataFrame, restore: Callable[[pl.DataFrame], Any] | None = None) -> Source:
@@ -350,7 +355,8 @@ class TextReading(NamedTuple):
 
 def _read_location(location: TableLocation, text: TextReading, made_here: bool) -> Source:
     if location.database is not None:
-        return _checked(Source.of(location.hold("frame", partial(_read_database, location))))
+        source = _checked(Source.of(location.hold("frame", partial(_read_database, location))))
+        return replace(source, is_loose=location.database == "sqlite")
     if location.is_folder:
         raise TableError(
             f"'{location.name}' is a folder, and is not a file. Folders of Parquet files are taken by `anonymize` with "
@@ -385,7 +391,7 @@ def _read_file(location: TableLocation, path: Path, text: TextReading, made_here
     if kind.has_delimiter:
         return _read_text(path, kind, text)
     frame, numbering = _read_typed(location, kind, path, made_here)
-    source = _checked(replace(Source.of(frame), numbering=numbering))
+    source = _checked(replace(Source.of(frame), numbering=numbering, is_loose=kind.name in LOOSE))
     return source if kind.name == "excel" else replace(source, digest=digest)  # a workbook may hold several tables
 
 

@@ -11,7 +11,7 @@ from tclose.schema.schema import Schema
 from tclose.stream.feeds.feed import Batch, PendingOutcome, Position
 from tclose.stream.feeds.file_outputs import FileOutputs, LineTargets
 from tclose.stream.feeds.folder_feed import FolderInput
-from tclose.stream.feeds.lines import Format, LineInput, Pipe, open_file
+from tclose.stream.feeds.lines import Format, LineInput, Pipe, open_file, refuse_device
 from tclose.stream.feeds.written import as_csv, as_jsonl, as_line, check_field, ledger
 from tclose.table.row_selection import check_columns
 
@@ -23,10 +23,6 @@ AT_LEAST_ONCE = (
 NO_CHECKPOINT = (
     "There is no --checkpoint: after a crash the stream must begin anew, and both outputs together tell more."
 )
-
-
-def _is_device(path: Path) -> bool:
-    return path.is_char_device() or path.is_block_device()
 
 
 class FileFeed:
@@ -66,8 +62,8 @@ class FileFeed:
             raise TableError(
                 "An output file needs a --checkpoint, which holds rows as they came in: keep it to yourself."
             )
-        if source is not None and _is_device(source):
-            raise TableError(f"'{source}' is a device, whose end nobody knows. Give a file or a folder, or pipe it in.")
+        if source is not None:
+            refuse_device(source)
         self._schema, self._source, self._targets, self._format = schema, source, targets, format
         self._field, self._follow, self._continues = field, follow, continues
         self._outputs = FileOutputs(targets, format)

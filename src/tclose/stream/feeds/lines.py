@@ -276,6 +276,12 @@ class LineInput:
         self._chunks.close()
 
 
+def refuse_device(path: Path) -> None:
+    """Raise TableError for a device, such as `/dev/zero`, which may never end."""
+    if path.is_char_device() or path.is_block_device():
+        raise TableError(f"'{path}' is a device, whose end nobody knows. Give a file or a folder, or pipe it in.")
+
+
 def open_file(
     path: Path,
     schema: Schema,

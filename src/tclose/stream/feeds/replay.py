@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from pathlib import Path
@@ -19,12 +19,13 @@ from tclose.schema.schema import Schema
 from tclose.stream.check import Checker
 from tclose.stream.feeds.feed import Batch
 from tclose.stream.feeds.folder_feed import FolderInput, files_read
-from tclose.stream.feeds.lines import Format, GrowingFile, LineInput, open_file
+from tclose.stream.feeds.lines import Format, GrowingFile, LineInput, open_file, refuse_device
 from tclose.stream.feeds.parse import BrokenError
 from tclose.stream.items import Claimed, Outcome, Rejected, Released, Window, Withheld, claimed
 
 Told = Mapping[str, Any]
 Row = Mapping[str, Any]
+HeadCheck = Callable[[Told], str]
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class WrittenStream:
     output
         Released rows, every value as text, with the number of their class.
     certificates, ledger, letters
-        One for each class, one for each class, and one for each row rejected or withheld.
+        That of the stream and one for each class, one for each class, and one for each row rejected or withheld.
     field
         What the class of a row is called.
     """
@@ -48,7 +49,9 @@ class WrittenStream:
     field: str = "class"
 
 
-def replay(schema: Schema, window: int, batches: Iterable[Sequence[Row]], written: WrittenStream) -> dict[str, int]:
+def replay(
+    schema: Schema, window: int, batches: Iterable[Sequence[Row]], written: WrittenStream, check_head: HeadCheck
+) -> dict[str, int]:
     """Check that every input row came out once, truly, and in a class that keeps the promise.
 
     Parameters
@@ -59,6 +62,8 @@ def replay(schema: Schema, window: int, batches: Iterable[Sequence[Row]], writte
         The input from its beginning; an empty mapping where a row could not be read.
     written
         What came out.
+    check_head
+        Raises VerificationError where the certificate of the stream is wrong; else gives its method.
 
     Returns
     -------
@@ -74,7 +79,9 @@ def replay(schema: Schema, window: int, batches: Iterable[Sequence[Row]], writte
     letters = sorted(map(_letter, written.letters), key=lambda letter: letter[0])
     rejected = deque(number for number, what in letters if what == "rejected")
     withheld = deque(number for number, what in letters if what == "withheld")
-    for released, certificates in _released(written):
+    told = iter(written.certificates)
+    method = check_head(next(told, {}))
+    for released, certificates in _released(written, told, method):
         _take_in(checker, rows.up_to(released.window.last + 1))
         left_behind = _withheld(withheld, released.window.first - 1)
         checker.check(Outcome(rejected=_rejections(rejected, released.window.last), withheld=left_behind))
@@ -125,16 +132,19 @@ def _withheld(numbers: deque[int], last: int | None) -> tuple[Withheld, ...]:
     return (Withheld(_due(numbers, last), ""),)
 
 
-def _released(written: WrittenStream) -> Iterator[tuple[Released, list[Told]]]:
+def _released(
+    written: WrittenStream, certificates: Iterator[Told], method: str
+) -> Iterator[tuple[Released, list[Told]]]:
     """Classes that were released together, those that the ledger has in the same window, and their certificates."""
     output = iter(written.output)
-    certificates = (each for each in written.certificates if "class" in each)
     ledger = map(_entry, written.ledger)
     for (window, case), group in groupby(ledger, key=lambda each: (each["window"], each["case"])):
         entries = list(group)
         told = list(islice(certificates, len(entries)))
-        if [each["class"] for each in told] != [each["class"] for each in entries]:
+        if [each.get("class") for each in told] != [each["class"] for each in entries]:
             raise VerificationError("Ledger and certificates do not name the same classes in the same order.")
+        if any(each.get("method") != method for each in told):
+            raise VerificationError("The certificate of a class names another method than that of the stream.")
         sizes = [len(each["rows"]) for each in entries]
         rows = list(islice(output, sum(sizes)))
         labels = np.repeat([each["class"] for each in entries], sizes)
@@ -142,7 +152,6 @@ def _released(written: WrittenStream) -> Iterator[tuple[Released, list[Told]]]:
             raise VerificationError("Output and ledger do not have the same rows in every class.")
         numbers = np.array([number for each in entries for number in each["rows"]], np.int64)
         frame = _frame(rows, written.field)
-        method = str(told[0].get("method"))
         yield Released(frame, labels, numbers, window, case, method, 0.0, _claimed(entries)), told
     if next(output, None) is not None or next(certificates, None) is not None:
         raise VerificationError("Output or certificates have rows or classes that the ledger does not have.")
@@ -183,6 +192,8 @@ def replay_files(
     format: Format,
     field: str,
     checkpoint: Path | None = None,
+    *,
+    check_head: HeadCheck,
 ) -> dict[str, int]:
     """`replay` of what lies in files or folders.
 
@@ -198,16 +209,22 @@ def replay_files(
         As the stream was told.
     checkpoint
         Of the stream: it knows in which order the files of a folder were read, if not by name.
+    check_head
+        As for `replay`.
     """
     ledger, certificates, rejected = beside["ledger"], beside["certificates"], beside["rejected"]
     assert ledger is not None
     assert certificates is not None
+    for path in (source, output, ledger, certificates, rejected, checkpoint):
+        if path is not None:
+            refuse_device(path)
     letters = _lines(rejected) if rejected is not None else ()
     written = WrittenStream(_output(output, schema, format), _lines(certificates), _lines(ledger), letters, field)
     order: Sequence[str] = ()
     if checkpoint is not None:
         order = guarded("The checkpoint is damaged", lambda: files_read(checkpoint.read_bytes()))
-    return replay(schema, window, (batch.rows for batch in _batches(source, schema, format, order)), written)
+    batches = (batch.rows for batch in _batches(source, schema, format, order))
+    return replay(schema, window, batches, written, check_head)
 
 
 def _batches(source: Path, schema: Schema, format: Format, order: Sequence[str]) -> Iterator[Batch]:
