@@ -73,6 +73,7 @@ def anonymize_by_engine(
     output: str,
     algorithm: Algorithm | None,
     *,
+    schema_file: Path,
     seed: int | None,
     record: Path | None,
     allow_single_class: bool,
@@ -85,7 +86,7 @@ def anonymize_by_engine(
     if data.path is None:
         raise typer.BadParameter("--engine reads a folder of Parquet files, or one such file.")
     try:
-        check_folder(Path(output), data.files)
+        check_folder(Path(output), [*data.files, schema_file], record)
     except OSError as error:
         raise typer.BadParameter(f"'{error.filename}': {(error.strerror or '').lower()}.") from None
     with progress() as tell:
@@ -118,7 +119,7 @@ def show_folder(told: dict[str, Any], schema: Schema) -> None:
     terminal = console()
     terminal.print(
         f"Released {told['rows']:,} rows in {told['classes']:,} classes of at least {told['k']} rows "
-        f"(asked: {schema.k}), in {told['shards']:,} shards; loss {told['loss']:.4f}."
+        f"(asked: {schema.k}), in {told['shards']:,} shard{'s' * (told['shards'] != 1)}; loss {told['loss']:.4f}."
     )
     if told["dropped_rows"]:
         terminal.print(f"{told['dropped_rows']:,} rows with missing values were dropped.")

@@ -211,7 +211,8 @@ def anonymize(
         anonymize_by_engine(
             choice, data, override(load_schema(schema), k, t or []), output,
             None if method is None and not option else find_method(method, option or []),
-            seed=seed, record=record, allow_single_class=allow_single_class, show_values=show_values, json=json,
+            schema_file=schema, seed=seed, record=record, allow_single_class=allow_single_class,
+            show_values=show_values, json=json,
         )  # fmt: skip
         return
     if jobs is not None or shard_rows is not None or master is not None:
