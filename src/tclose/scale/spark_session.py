@@ -33,6 +33,7 @@ def open_session(master: str | None, **settings: str) -> Any:
         "spark.pyspark.python": sys.executable,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
         "spark.log.level": "OFF",
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # other readers lose the zone of the usual one
     }
     for name, value in (usual | settings).items():
         builder = builder.config(name, value)
