@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +15,7 @@ import pytest
 
 import tclose
 from tclose.errors import EngineError, InfeasibleError, SchemaError, TableError, VerificationError
+from tclose.schema.schema import Schema
 from tests.scale import killing_methods
 from tests.scale.folders import as_multiset, put
 from tests.scale.test_local_engine import LOOSE, people
@@ -233,3 +236,24 @@ def test_an_engine_that_gives_up_is_one_sentence(spark: Any) -> None:
         anonymize(on_spark(spark, people(500)), LOOSE, seed=1, method=killing_methods.AlwaysKilling())
     assert error.value.__cause__ is None
     assert error.value.__suppress_context__
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_an_interrupt_leaves_nothing_and_no_traceback(spark: Any, tmp_path: Path) -> None:
+    put(tmp_path / "in", people(20_000))
+    Schema.from_dict(LOOSE).save(tmp_path / "schema.toml")
+    arguments = ["anonymize", "in", "-s", "schema.toml", "-o", "out", "--engine", "spark", "--master", "local[1]"]
+    command = [sys.executable, "-m", "tclose", *arguments]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        for _ in range(600):
+            if [*tmp_path.glob(".out.*.tmp")]:
+                break
+            time.sleep(0.1)
+        time.sleep(1.0)  # Java is called by then
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in told
+    assert "WARN" not in told
+    assert sorted(os.listdir(tmp_path)) == ["in", "schema.toml"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tclose.cli.options import progress
+from tclose.cli.options import progress, say
 from tclose.cli.terminal import console, shown
 
 if TYPE_CHECKING:
@@ -47,6 +47,13 @@ class EngineChoice:
         others = others | ({"master": self.master} if self.engine == "local" else {"jobs": self.jobs})
         if wrong := [f"--{name.replace('_', '-')}" for name, given in others.items() if given]:
             raise typer.BadParameter(f"{', '.join(wrong)} cannot be said with --engine {self.engine}. Leave it out.")
+
+    @property
+    def most_rows(self) -> int:
+        """The rows that a shard has at most, where what is asked allows it."""
+        from tclose.scale.shard_plan import SHARD_ROWS
+
+        return SHARD_ROWS if self.shard_rows is None else self.shard_rows
 
     def release(self, data: Path, schema: Schema, output: str, **given: Any) -> FolderRelease:
         """Release a folder."""
@@ -95,6 +102,11 @@ def anonymize_by_engine(
             show_values=show_values, progress=tell, record=record,
         )  # fmt: skip
     told = released_folder_as_dict(release, Path(output))
+    if told["largest_shard"] > choice.most_rows:
+        say(
+            f"The largest shard has {told['largest_shard']:,} rows, more than {choice.most_rows:,}: smaller ones would "
+            "not keep what is asked, such as a cap on a rare value. It was in memory as a whole."
+        )
     if json:
         print(jsonlib.dumps(told, indent=2))
     else:
@@ -109,7 +121,8 @@ def released_folder_as_dict(release: FolderRelease, folder: Path) -> dict[str, A
     return {
         "rows": fields["rows"], "classes": fields["classes"], **fields["reached"], "loss": record.loss,
         "method": record.method, "seed": record.seed, "seconds": record.as_dict()["seconds"],
-        "dropped_rows": record.dropped_rows, "shards": record.notes["shards"], "output": str(folder),
+        "dropped_rows": record.dropped_rows, "shards": record.notes["shards"],
+        "largest_shard": record.notes["largest_shard"], "output": str(folder),
         "certificate": str(certificate_path(folder)),
     }  # fmt: skip
 

@@ -77,7 +77,10 @@ def check_folder(folder: Path, inputs: Sequence[Path], record: Path | None = Non
     """
     if not folder.absolute().parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "There is no such folder", str(folder.parent))
-    if os.path.lexists(folder) and not (folder.is_dir() and not folder.is_symlink() and not os.listdir(folder)):
+    is_free = not os.path.lexists(folder) or (
+        folder.is_dir() and not folder.is_symlink() and not os.listdir(folder) and not os.path.samefile(folder, ".")
+    )  # the folder that a process is in does not give up its name
+    if not is_free:
         raise FileExistsError(errno.EEXIST, "Is there already: name a new folder", str(folder))
     for path in inputs:
         if _lies_within(folder, path):
