@@ -45,7 +45,7 @@ from tclose.release.known_persons import warn_of_known_persons
 from tclose.release.recode import recode
 from tclose.release.record import Record
 from tclose.release.release import Release
-from tclose.release.release_folder import folder_files
+from tclose.release.release_folder import folder_files, hidden_problems
 from tclose.schema.keys import SchemaKeys, takes_keys
 from tclose.schema.schema import Schema, SchemaLike
 from tclose.table.arguments import check_order, check_run, take_in
@@ -342,7 +342,7 @@ def _verify_folder(folder: Path, schema: Schema, original: Any, certificate: Cer
     beyond = sum((_beyond_limits(source, schema) for source in sources), Counter[tuple[str, str]]())
     beside = check_certificate(partial(_loss_of, counts), schema, found.measured, certificate, folder)
     warning, unchecked = keep_warning(schema, found.measured), beside.unchecked | found.unchecked(schema)
-    problems = (*limit_sentences(beyond), *found.problems, *beside.problems)
+    problems = (*hidden_problems(folder), *limit_sentences(beyond), *found.problems, *beside.problems)
     return Verdict(problems, found.measured, beside.fits, unchecked, None, schema, warning)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tclose.release.release_folder import check_folder
 from tclose.schema.schema import Schema
 from tests.scale.folders import put, released
 from tests.scale.test_local_engine import LOOSE, people
@@ -95,3 +96,28 @@ def test_a_table_that_does_not_fit_is_one_sentence(run: Run, table: pl.DataFrame
     assert "Column 'age': 1 distinct value in 2000 rows are not numbers." in told
     assert "secret" not in told
     assert not (tmp_path / "out").exists()
+
+
+def test_files_that_would_be_lost_are_wrong_usage(
+    run: Run, table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("--engine", "local", "--jobs", 0, "--method", "mondrian")
+    for record in ("in/0.parquet", "in/record.json", "schema.toml", "out", "out/record.json", "absent/record.json"):
+        code, told = run("anonymize", "in", "-s", "schema.toml", "-o", "out", "--record", record, *options)
+        assert code == 2, told
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "schema.toml"]
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(FileExistsError, match="name a new folder"):
+        check_folder(Path(), [tmp_path / "in"])
+
+
+def test_a_shard_beyond_the_cap_is_told(run: Run, table: pl.DataFrame, tmp_path: Path) -> None:
+    """With beta = 1, a class with the only row of a value needs half of all rows."""
+    put(tmp_path / "rare", table.with_columns(ill=pl.when(pl.int_range(2000) == 7).then(pl.lit("x")).otherwise("ill")))
+    Schema.from_dict(LOOSE | {"sensitive": {"ill": {"distance": "equal", "beta": 1}}}).save(tmp_path / "beta.toml")
+    options = ("--engine", "local", "--jobs", 0, "--method", "mondrian", "--shard-rows", 1000, "--seed", 1)
+    code, told = run("anonymize", "rare", "-s", "beta.toml", "-o", "out", "--allow-single-class", *options)
+    assert code == 0
+    assert "The largest shard has" in told
+    assert "The largest shard has" not in run("anonymize", "in", "-s", "schema.toml", "-o", "other", *options)[1]

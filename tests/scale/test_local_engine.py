@@ -17,6 +17,7 @@ from tclose.errors import InfeasibleError, SchemaError, TableError, Verification
 from tclose.release import writing
 from tclose.scale.local_engine import LocalOptions, anonymize_folder
 from tclose.schema.schema import Schema
+from tclose.table.encode import EncodedTable
 from tests.scale.folders import SMALL, as_multiset, put, release, released
 from tests.scale.test_whole_table import MIXED, mixed_frame
 
@@ -248,3 +249,71 @@ def test_the_record_lies_where_it_was_asked_for(tmp_path: Path) -> None:
     assert record["seed"] == 1
     assert {"read", "plan", "route", "partition", "write", "verify"} <= {*record["seconds"]}
     assert (tmp_path / "record.json").stat().st_mode & 0o077 == 0
+
+
+def test_a_record_does_no_harm(tmp_path: Path) -> None:
+    """It overwrites nothing that is read, and does not lie in what is published."""
+    data, schema, out = put(tmp_path / "in", people(500)), tmp_path / "schema.toml", tmp_path / "out"
+    schema.write_text(Schema.of(LOOSE).to_toml())
+    out.mkdir()
+    (tmp_path / "folder").mkdir()
+    before = {file: file.read_bytes() for file in [*data.iterdir(), schema]}
+    harmful = [data / "0.parquet", data / "record.json", schema, out, out / "record.json", tmp_path / "folder"]
+    for record in [*harmful, tmp_path / "absent" / "record.json"]:
+        with pytest.raises(OSError, match=r"within|overwrite|[Ff]older"):
+            anonymize_folder(data, schema, out, method="mondrian", options=SMALL, record=record)
+    assert {file: file.read_bytes() for file in [*data.iterdir(), schema]} == before
+    assert sorted(os.listdir(tmp_path)) == ["folder", "in", "out", "schema.toml"]
+    assert os.listdir(out) == []
+
+
+def test_sizes_and_seeds_that_are_none_are_refused(tmp_path: Path) -> None:
+    data = put(tmp_path / "in", people(100))
+    for options in (LocalOptions(shard_rows=0), LocalOptions(piece_rows=0), LocalOptions(file_rows=-1)):
+        with pytest.raises(SchemaError, match=r"_rows must be a whole number from [01] up"):
+            anonymize_folder(data, LOOSE, tmp_path / "out", options=options)
+    with pytest.raises(SchemaError, match="seed must be a whole number from 0 up"):
+        anonymize_folder(data, LOOSE, tmp_path / "out", seed=-1)
+
+
+@pytest.mark.parametrize("kinds", [(pl.Decimal(10, 2), pl.Decimal(10, 3)), (pl.Datetime("us"), pl.Datetime("ms"))])
+def test_files_of_other_units_are_told_apart_by_name(tmp_path: Path, kinds: tuple[pl.DataType, pl.DataType]) -> None:
+    data = tmp_path / "in"
+    data.mkdir()
+    for number, kind in enumerate(kinds):
+        people(100).with_columns(pl.col("age").cast(kind)).write_parquet(data / f"{number}.parquet")
+    with pytest.raises(TableError, match=r"Column 'age' is of type .+ in '0.parquet' and ") as error:
+        anonymize_folder(data, LOOSE, tmp_path / "out", options=SMALL)
+    one, other = str(error.value).split(" is of type ")[1].split(" in '0.parquet' and ")
+    assert not other.startswith(one)
+
+
+def test_a_loss_that_the_verifier_does_not_find_is_not_released(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = EncodedTable.loss
+    monkeypatch.setattr(EncodedTable, "loss", lambda *given: 0.9 * before(*given))
+    with pytest.raises(VerificationError, match="The loss of a shard is another"):
+        release(tmp_path, LOOSE, people())
+    assert sorted(os.listdir(tmp_path)) == ["in"]
+
+
+def test_joints_of_many_columns_are_decided_or_refused(tmp_path: Path) -> None:
+    """16 values in each of 17 columns: in mixed radix, the first column would be a multiple of 2^64."""
+    rows = np.arange(800)
+    columns = {f"c{place}": rows % 16 if place else rows // 16 % 16 for place in range(17)}
+    frame = people(800).select("age", "job").with_columns(**{name: pl.Series(each) for name, each in columns.items()})
+    keys = {"k": 5, "quasi": LOOSE["quasi"], "joint": {"all": {"columns": [*columns], "t": 0.5}},
+            "sensitive": {name: {"distance": "equal", "t": 0.9} for name in columns}}  # fmt: skip
+    with pytest.raises(TableError, match=r"\[joint.all\]: its 17 columns could have more combinations"):
+        release(tmp_path, keys, frame, method="tight")
+
+
+def test_hidden_tables_in_a_release_are_reported(tmp_path: Path) -> None:
+    _, out = release(tmp_path, LOOSE, people(500))
+    assert tclose.verify(out, LOOSE).problems == ()
+    (out / "_old").mkdir()
+    for name in (".extra.parquet", "_old/extra.parquet"):
+        people(10).write_parquet(out / name)
+    found = tclose.verify(out, LOOSE)
+    assert "The folder holds 2 Parquet files with a hidden name" in found.problems[0]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +15,7 @@ import pytest
 
 import tclose
 from tclose.errors import EngineError, InfeasibleError, SchemaError, TableError, VerificationError
+from tclose.schema.schema import Schema
 from tests.scale import killing_methods
 from tests.scale.folders import as_multiset, put
 from tests.scale.test_local_engine import LOOSE, people
@@ -162,6 +165,48 @@ def test_files_that_spark_would_read_its_own_way_are_refused(spark: Any, tmp_pat
     assert sorted(os.listdir(tmp_path)) == ["in", "other"]
 
 
+def test_points_in_time_are_released_as_they_were(spark: Any, tmp_path: Path) -> None:
+    from tclose.scale.spark_engine import anonymize_folder_on_spark
+
+    hours = pl.datetime(2020, 3, 1) + pl.duration(hours=pl.int_range(600) % 4)
+    frame = people(600).with_columns(seen=hours.dt.replace_time_zone("Europe/Berlin"), noted=hours)
+    keys = LOOSE | {"keep": ["seen", "noted"], "keep_unchecked": True}
+    data, out = put(tmp_path / "in", frame), tmp_path / "out"
+    anonymize_folder_on_spark(spark, data, keys, out, seed=1, method="mondrian")
+    assert tclose.verify(out, keys).problems == ()
+    rows = pl.concat([pl.read_parquet(file, glob=False) for file in out.glob("*.parquet")])
+    for name in ("seen", "noted"):
+        assert rows[name].dt.epoch().sort().equals(frame[name].dt.epoch().sort())
+    assert rows["noted"].dtype == pl.Datetime("us")
+    assert rows["seen"].dtype == pl.Datetime("us", "UTC")
+
+
+def test_types_that_spark_does_not_read_are_named(spark: Any, tmp_path: Path) -> None:
+    from tclose.scale.spark_engine import anonymize_folder_on_spark
+
+    day, keys = pl.lit("2020-03-01").str.to_datetime(), LOOSE | {"keep": ["seen"]}
+    for name, kept in {"ns": day.cast(pl.Datetime("ns")), "time": day.dt.time()}.items():
+        data = put(tmp_path / name, people(100).with_columns(seen=kept))
+        with pytest.raises(TableError, match=r"Column 'seen' is of type .+, which Spark does not read"):
+            anonymize_folder_on_spark(spark, data, keys, tmp_path / "out")
+    data = put(tmp_path / "none", people(100))
+    people(10).with_columns(job=pl.lit(None)).write_parquet(data / "more.parquet")
+    with pytest.raises(TableError, match=r"Column 'job' has no type in 'more.parquet'"):
+        anonymize_folder_on_spark(spark, data, LOOSE, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_arguments_that_are_none_are_refused(spark: Any) -> None:
+    from tclose.spark import anonymize
+
+    with pytest.raises(SchemaError, match="shard_rows must be a whole number from 1 up"):
+        anonymize(on_spark(spark, people(20)), LOOSE, shard_rows=0)
+    with pytest.raises(SchemaError, match="seed must be a whole number from 0 up"):
+        anonymize(on_spark(spark, people(20)), LOOSE, seed=-1)
+    with pytest.raises(TableError, match="no DataFrame of pyspark"):
+        anonymize(people(20), LOOSE)
+
+
 def test_files_that_were_written_wrongly_are_not_released(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,3 +236,24 @@ def test_an_engine_that_gives_up_is_one_sentence(spark: Any) -> None:
         anonymize(on_spark(spark, people(500)), LOOSE, seed=1, method=killing_methods.AlwaysKilling())
     assert error.value.__cause__ is None
     assert error.value.__suppress_context__
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_an_interrupt_leaves_nothing_and_no_traceback(spark: Any, tmp_path: Path) -> None:
+    put(tmp_path / "in", people(20_000))
+    Schema.from_dict(LOOSE).save(tmp_path / "schema.toml")
+    arguments = ["anonymize", "in", "-s", "schema.toml", "-o", "out", "--engine", "spark", "--master", "local[1]"]
+    command = [sys.executable, "-m", "tclose", *arguments]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        for _ in range(600):
+            if [*tmp_path.glob(".out.*.tmp")]:
+                break
+            time.sleep(0.1)
+        time.sleep(1.0)  # Java is called by then
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in told
+    assert "WARN" not in told
+    assert sorted(os.listdir(tmp_path)) == ["in", "schema.toml"]

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tclose
+from tclose.schema.hierarchy import Hierarchy
 
 Counts = list[int]
 
@@ -65,13 +66,26 @@ def matrix() -> object:
     return tclose.distances.Matrix([[Fraction(each) for each in row] for row in costs])
 
 
+def two_levels() -> object:
+    return tclose.distances.Hierarchical(Hierarchy.from_nested({"one": ["a", "b"], "other": ["c", "d"]}))
+
+
+def of_nodes(measure: Callable[[Counts, Counts], Fraction]) -> Callable[[Counts, Counts], Fraction]:
+    """Of inner nodes: the values below each together."""
+    return lambda counts, whole: measure(*([sum(each[:2]), sum(each[2:])] for each in (counts, whole)))
+
+
 MEASURES: dict[str, Callable[[Counts, Counts], Any]] = {
     "t, ordered": distance("ordered"),
     "t, equal": distance("equal"),
+    "t, numeric": distance(tclose.distances.Numeric([0, 1, 7, 10])),
+    "t, hierarchical": distance(two_levels()),
     "t, a joint or a matrix": distance(matrix()),
     "rise": largest_rise,
     "beta": largest_growth,
     "enhanced beta": enhanced,
+    "rise of inner nodes": of_nodes(largest_rise),
+    "beta of inner nodes": of_nodes(largest_growth),
     "entropy l": no_entropy,
     "distinct l": few_values,
     "frequency l": frequency,

@@ -95,3 +95,20 @@ def test_limits_of_columns_are_judged_in_all_files(tmp_path: Path) -> None:
     assert tclose.verify(tmp_path, schema).problems == ("'age': 2 rows are coarser than its `coarsest` allows.",)
     frame.with_columns(zip=pl.lit("02139")).write_parquet(tmp_path / "part-3.parquet")
     assert tclose.verify(tmp_path, schema).problems[1] == "'zip': 1 row is finer than its `finest` allows."
+
+
+@pytest.mark.parametrize("n_values", [15, 16])
+def test_joints_of_many_columns_as_at_once(n_values: int) -> None:
+    """In mixed radix of 16, the first of 17 columns would be a multiple of 2^64, and vanish."""
+    rows = np.arange(240)
+    names = [f"c{place}" for place in range(17)]
+    columns = {name: rows % n_values if place else rows // n_values for place, name in enumerate(names)}
+    frame = pl.DataFrame({"age": np.array(["1", "2"])[(rows // n_values) // 8], **columns})
+    keys = {"k": 1, "quasi": {"age": {"kind": "numeric"}}, "joint": {"all": {"columns": names, "t": 1}},
+            "sensitive": {name: {"distance": "equal", "t": 1} for name in names}}  # fmt: skip
+    schema = Schema.from_dict(keys)
+    at_once = judge(Source.of(frame), schema)
+    parts = [partial(frame.slice, first, 80) for first in (0, 80, 160)]
+    found, _ = judge_frames(parts, len(frame), schema)
+    assert found.t == at_once.t
+    assert found.t["all"] > 0

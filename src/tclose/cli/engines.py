@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tclose.cli.options import progress
+from tclose.cli.options import progress, say
 from tclose.cli.terminal import console, shown
 
 if TYPE_CHECKING:
@@ -48,6 +48,13 @@ class EngineChoice:
         if wrong := [f"--{name.replace('_', '-')}" for name, given in others.items() if given]:
             raise typer.BadParameter(f"{', '.join(wrong)} cannot be said with --engine {self.engine}. Leave it out.")
 
+    @property
+    def most_rows(self) -> int:
+        """The rows that a shard has at most, where what is asked allows it."""
+        from tclose.scale.shard_plan import SHARD_ROWS
+
+        return SHARD_ROWS if self.shard_rows is None else self.shard_rows
+
     def release(self, data: Path, schema: Schema, output: str, **given: Any) -> FolderRelease:
         """Release a folder."""
         if self.engine == "local":
@@ -73,6 +80,7 @@ def anonymize_by_engine(
     output: str,
     algorithm: Algorithm | None,
     *,
+    schema_file: Path,
     seed: int | None,
     record: Path | None,
     earlier: list[Path] | None,
@@ -90,7 +98,7 @@ def anonymize_by_engine(
         raise typer.BadParameter(f"--earlier takes records with --engine {choice.engine}, and no history.")
     before = read_earlier(earlier or [])
     try:
-        check_folder(Path(output), data.files)
+        check_folder(Path(output), [*data.files, schema_file], record)
     except OSError as error:
         raise typer.BadParameter(f"'{error.filename}': {(error.strerror or '').lower()}.") from None
     with progress() as tell:
@@ -100,6 +108,11 @@ def anonymize_by_engine(
         )  # fmt: skip
     warn_of_same_table(release.record, before)
     told = released_folder_as_dict(release, Path(output))
+    if told["largest_shard"] > choice.most_rows:
+        say(
+            f"The largest shard has {told['largest_shard']:,} rows, more than {choice.most_rows:,}: smaller ones would "
+            "not keep what is asked, such as a cap on a rare value. It was in memory as a whole."
+        )
     if json:
         print(jsonlib.dumps(told, indent=2))
     else:
@@ -114,7 +127,8 @@ def released_folder_as_dict(release: FolderRelease, folder: Path) -> dict[str, A
     return {
         "rows": fields["rows"], "classes": fields["classes"], **fields["reached"], "loss": record.loss,
         "method": record.method, "seed": record.seed, "seconds": record.as_dict()["seconds"],
-        "dropped_rows": record.dropped_rows, "shards": record.notes["shards"], "output": str(folder),
+        "dropped_rows": record.dropped_rows, "shards": record.notes["shards"],
+        "largest_shard": record.notes["largest_shard"], "output": str(folder),
         "certificate": str(certificate_path(folder)),
     }  # fmt: skip
 
@@ -124,7 +138,7 @@ def show_folder(told: dict[str, Any], schema: Schema) -> None:
     terminal = console()
     terminal.print(
         f"Released {told['rows']:,} rows in {told['classes']:,} classes of at least {told['k']} rows "
-        f"(asked: {schema.k}), in {told['shards']:,} shards; loss {told['loss']:.4f}."
+        f"(asked: {schema.k}), in {told['shards']:,} shard{'s' * (told['shards'] != 1)}; loss {told['loss']:.4f}."
     )
     if told["dropped_rows"]:
         terminal.print(f"{told['dropped_rows']:,} rows with missing values were dropped.")

@@ -211,7 +211,7 @@ def anonymize(
         anonymize_by_engine(
             choice, data, override(load_schema(schema), k, t or []), output,
             None if method is None and not option else find_method(method, option or []),
-            seed=seed, record=record, earlier=earlier, allow_single_class=allow_single_class,
+            schema_file=schema, seed=seed, record=record, earlier=earlier, allow_single_class=allow_single_class,
             show_values=show_values, json=json,
         )  # fmt: skip
         return

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tclose.errors import TableError
-from tclose.release.atomic import UNFINISHED, open_to_others, sync_file, sync_folder
+from tclose.release.atomic import UNFINISHED, check_targets, open_to_others, sync_file, sync_folder
 from tclose.table.source import file_digest
 
 HIDDEN = ("_", ".")  # how names begin that readers of folders pass by
@@ -38,6 +38,18 @@ def folder_files(folder: Path) -> list[Path]:
     return shown
 
 
+def hidden_problems(folder: Path) -> Iterator[str]:
+    """Parquet files of a folder that are not among its files: some readers read them, and nobody has judged them."""
+    shown = {*folder_files(folder)}
+    count = sum(path.suffix.lower() == ".parquet" and path not in shown for path in folder.rglob("*"))
+    if count:
+        told = "1 Parquet file" if count == 1 else f"{count} Parquet files"
+        yield (
+            f"The folder holds {told} with a hidden name, which some readers read and the certificate does not "
+            "cover. Remove them."
+        )
+
+
 def release_digest(path: Path) -> str:
     """The SHA-256 of a file; of a folder, that of the sorted digests of its files, a line each."""
     return file_digest(path) if not path.is_dir() else digest_of_digests(map(file_digest, folder_files(path)))
@@ -54,22 +66,37 @@ def digest_of_digests(digests: Iterable[str]) -> str:
     return hashlib.sha256("".join(f"{each}\n" for each in sorted(digests)).encode()).hexdigest()
 
 
-def check_folder(folder: Path, inputs: Sequence[Path]) -> None:
-    """Refuse, before any work, a folder that could not be made.
+def check_folder(folder: Path, inputs: Sequence[Path], record: Path | None = None) -> None:
+    """Refuse, before any work, a folder that could not be made, or a record that would do harm.
 
     Raises
     ------
     OSError
-        Its parent is absent, something stands there already, or it lies within what is read.
+        The folder's parent is absent, something stands there already, or it lies within what is read. The record could
+        not be written, would overwrite what is read, or would lie within that or within the release.
     """
     if not folder.absolute().parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "There is no such folder", str(folder.parent))
-    if os.path.lexists(folder) and not (folder.is_dir() and not folder.is_symlink() and not os.listdir(folder)):
+    is_free = not os.path.lexists(folder) or (
+        folder.is_dir() and not folder.is_symlink() and not os.listdir(folder) and not os.path.samefile(folder, ".")
+    )  # the folder that a process is in does not give up its name
+    if not is_free:
         raise FileExistsError(errno.EEXIST, "Is there already: name a new folder", str(folder))
-    target = os.path.realpath(folder)
     for path in inputs:
-        if target == os.path.realpath(path) or target.startswith(os.path.join(os.path.realpath(path), "")):
+        if _lies_within(folder, path):
             raise FileExistsError(errno.EEXIST, "Lies within what is read", str(folder))
+        if record is not None and _lies_within(record, path):
+            raise FileExistsError(errno.EEXIST, "Lies within what is read", str(record))
+    if record is not None:
+        if _lies_within(record, folder):
+            raise FileExistsError(errno.EEXIST, "Lies within the release, which the record must not", str(record))
+        check_targets([record], inputs)
+
+
+def _lies_within(path: Path, other: Path) -> bool:
+    """Whether a path is another one, or lies in that folder."""
+    inner, outer = os.path.realpath(path), os.path.realpath(other)
+    return inner == outer or inner.startswith(os.path.join(outer, ""))
 
 
 @contextlib.contextmanager

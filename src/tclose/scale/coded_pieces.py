@@ -175,8 +175,8 @@ def _joined(before: CodedColumn | None, values: pl.Series, counts: NDArray[np.in
     if known.dtype != values.dtype:
         if pl.Null not in (known.dtype, values.dtype):
             raise TableError(
-                f"Column '{values.name}' is of type {known.dtype.base_type().__name__} in one part of the table and "
-                f"{values.dtype.base_type().__name__} in another. Write all parts alike."
+                f"Column '{values.name}' is of type {type_name(known.dtype)} in one part of the table and "
+                f"{type_name(values.dtype)} in another. Write all parts alike."
             )
         kind = values.dtype if known.dtype == pl.Null else known.dtype
         known, values = known.cast(kind), values.cast(kind)
@@ -189,6 +189,17 @@ def _joined(before: CodedColumn | None, values: pl.Series, counts: NDArray[np.in
     times = np.zeros(len(joined.values), np.int64)
     np.add.at(times, joined.codes, np.concatenate([before.counts, counts]))
     return CodedColumn(joined.values, np.arange(len(times)), times)
+
+
+def type_name(kind: pl.DataType) -> str:
+    """What a type is called, with its places or its unit, and without categories, which are cells.
+
+    Examples
+    --------
+    >>> type_name(pl.Decimal(10, 2)), type_name(pl.Enum(["secret"]))
+    ('Decimal(precision=10, scale=2)', 'Enum')
+    """
+    return str(kind) if isinstance(kind, pl.Decimal | pl.Datetime | pl.Duration) else kind.base_type().__name__
 
 
 def codes_among(values: pl.Series, known: pl.Series) -> NDArray[np.int64]:

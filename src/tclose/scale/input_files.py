@@ -8,7 +8,9 @@ from pathlib import Path
 import polars as pl
 
 from tclose.errors import TableError
+from tclose.scale.coded_pieces import type_name
 from tclose.schema.guarding import guarded
+from tclose.schema.schema import SchemaLike
 
 
 def columns_of_files(files: Sequence[Path]) -> tuple[str, ...]:
@@ -39,6 +41,34 @@ def columns_of_files(files: Sequence[Path]) -> tuple[str, ...]:
     return tuple(first)
 
 
+def check_read_by_spark(files: Sequence[Path]) -> None:
+    """Refuse columns that Spark does not read.
+
+    Raises
+    ------
+    TableError
+        Times in nanoseconds, times of day, or a column that has no type in some file and one in another.
+    """
+    types = [_types_of(file) for file in files]
+    for file, found in zip(files, types, strict=True):
+        for name, dtype in found.items():
+            if dtype == pl.Null and any(other[name] != pl.Null for other in types):
+                raise TableError(
+                    f"Column '{name}' has no type in '{file.name}', and Spark does not read it with the other files. "
+                    "Write all files alike, or use --engine local."
+                )
+            if dtype == pl.Time or (isinstance(dtype, pl.Datetime) and dtype.time_unit == "ns"):
+                raise TableError(
+                    f"Column '{name}' is of type {type_name(dtype)} in '{file.name}', which Spark does not read. "
+                    "Write it in microseconds or as text, or use --engine local."
+                )
+
+
+def inputs_of(data: Path, schema: SchemaLike) -> list[Path]:
+    """What is read and must not be written over: the table, and the schema where it is a file."""
+    return [data, *([Path(schema)] if isinstance(schema, str | Path) else [])]
+
+
 def _types_of(file: Path) -> pl.Schema:
     def read() -> pl.Schema:
         with file.open("rb") as opened:  # a name with brackets would be taken for a pattern
@@ -50,7 +80,7 @@ def _types_of(file: Path) -> pl.Schema:
 def _kind(dtype: pl.DataType) -> str:
     """What must be the same in all files; categories may be written as text in one and as such in another."""
     is_text = isinstance(dtype, pl.Categorical | pl.Enum)
-    return "String" if is_text else dtype.base_type().__name__
+    return "String" if is_text else type_name(dtype)
 
 
 def as_spark_path(path: Path, *, pattern: bool) -> str:

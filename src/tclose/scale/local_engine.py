@@ -41,7 +41,7 @@ from tclose.scale.checked_release import (
     write_certificate,
 )
 from tclose.scale.coded_pieces import GatheredValues
-from tclose.scale.input_files import columns_of_files
+from tclose.scale.input_files import columns_of_files, inputs_of
 from tclose.scale.local_jobs import (
     COUNTS,
     SHARDS,
@@ -95,6 +95,11 @@ class LocalOptions:
     piece_rows: int = PIECE_ROWS
     file_rows: int = FILE_ROWS
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """All that are 1 at least."""
+        return {"shard_rows": self.shard_rows, "piece_rows": self.piece_rows, "file_rows": self.file_rows}
+
 
 def anonymize_folder(
     data: Path | str,
@@ -136,10 +141,10 @@ def anonymize_folder(
         Nothing weaker than what is promised is ever written.
     """
     folder, data, options = Path(output), Path(data), options or LocalOptions()
-    check_folder(folder, [data])
+    check_folder(folder, inputs_of(data, schema), None if record is None else Path(record))
     files = folder_files(data) if data.is_dir() else [data]
     names = columns_of_files(files)
-    settled, algorithm, drawn = settle(schema, names, method, seed)
+    settled, algorithm, drawn = settle(schema, names, method, seed, **options.sizes)
     targets = [folder] if record is None else [folder, Path(record)]
     with locked(targets), staged(folder) as staging:
         (staging / "work").mkdir(mode=0o700)

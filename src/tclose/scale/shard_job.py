@@ -24,6 +24,7 @@ from tclose.table.coded import as_text
 from tclose.table.encode import EncodedTable
 from tclose.table.partition import Partition
 from tclose.table.source import Source
+from tclose.verification.exact_loss import ReleasedRows, exact_loss
 from tclose.verification.truth import truth_problems
 
 ORDER = "order"  # the name of the column that says where a released row is written
@@ -97,7 +98,7 @@ def release_shard(
     Raises
     ------
     VerificationError
-        What would be released is not true to the rows.
+        What would be released is not true to the rows, or loses another part than the method goes by.
     """
     rows = rows.sort(rows.columns[::-1])  # by hash first: rows with the same hash are alike, or told apart by the rest
     table = whole.encode(rows)
@@ -106,6 +107,7 @@ def release_shard(
     loss = table.loss(partition.labels, spans) * len(table)
     frame = _recoded(whole, table, partition, rows)
     _check_truth(whole, rows, frame)
+    _check_loss(whole, rows, frame, partition, loss)
     places = _places_in_class(partition.labels)
     return ReleasedShard(frame, partition.n_classes, loss, key.of(frame, places))
 
@@ -136,6 +138,18 @@ def _check_truth(whole: WholeTable, rows: pl.DataFrame, frame: pl.DataFrame) -> 
     if problems:
         told = " ".join(problems)
         raise VerificationError(f"The release would not be true to its original, and nothing is released. {told}")
+
+
+def _check_loss(whole: WholeTable, rows: pl.DataFrame, frame: pl.DataFrame, partition: Partition, loss: float) -> None:
+    """The loss of the rows, which is told to whoever releases, is what the released values lose by the verifier."""
+    places = np.arange(len(rows))
+    taken = ReleasedRows(places, places, partition.labels)
+    found = exact_loss(Source.of(whole.original(rows)), Source.of(frame), whole.schema, taken, whole.values)
+    if not found.holds(loss / max(len(rows), 1)):
+        raise VerificationError(
+            "The loss of a shard is another by what methods go by than by the verifier. One of them is wrong, so "
+            "nothing is released. Please report this."
+        )
 
 
 def _places_in_class(labels: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -18,6 +18,7 @@ from tclose.scale.tree_learning import TreeLearner
 from tclose.scale.whole_table import WholeTable
 from tclose.schema.changes import keys_beyond
 from tclose.schema.schema import Schema, SchemaLike
+from tclose.table.arguments import check_run
 from tclose.table.row_selection import check_columns
 
 SHARD_ROWS = 500_000  # of a shard at most
@@ -64,12 +65,16 @@ def check_scalable(schema: Schema) -> None:
 
 
 def settle(
-    schema: SchemaLike, names: tuple[str, ...], method: str | Algorithm | None, seed: int | None
+    schema: SchemaLike, names: tuple[str, ...], method: str | Algorithm | None, seed: int | None, **sizes: int
 ) -> tuple[Schema, Algorithm, int]:
     """What is asked of a table with these columns, by which method and seed; all that can be is checked.
 
-    A seed is drawn where none is given.
+    A seed is drawn where none is given. `sizes` are the rows of a shard, and others that are 1 at least.
     """
+    check_run(seed, **sizes)
+    for name, size in sizes.items():
+        if size < 1:
+            raise SchemaError(f"{name} must be a whole number from 1 up.")
     settled, algorithm = Schema.of(schema).resolve(names), method_at_scale(method)
     check_scalable(settled)
     check_capable(algorithm, settled)

@@ -35,7 +35,7 @@ from tclose.scale.checked_release import (
     write_certificate,
 )
 from tclose.scale.coded_pieces import ROW, GatheredValues, coded_names
-from tclose.scale.input_files import as_spark_path, columns_of_files
+from tclose.scale.input_files import as_spark_path, check_read_by_spark, columns_of_files, inputs_of
 from tclose.scale.shard_choice import CellCounts, ChosenShards, choose_shards
 from tclose.scale.shard_job import OrderKey
 from tclose.scale.shard_plan import (
@@ -59,8 +59,7 @@ LOG = logging.getLogger(__name__)
 MERGED = 4  # tasks that put findings of all others together, before they go to the driver
 CHANGED = "The table was changed while it was read. Leave it alone, and start again."
 STOPPED = (
-    "Spark ended the work on the table; nothing was released. Its log says why. Set TCLOSE_DEBUG=1 to have its message "
-    "raised instead."
+    "Spark ended the work on the table; nothing was released. Set TCLOSE_DEBUG=1 to have its message raised instead."
 )
 
 
@@ -109,6 +108,8 @@ def anonymize_dataframe(
 ) -> SparkRelease:
     """Turn a DataFrame of Spark into a verified release; see `tclose.spark.anonymize`."""
     need_spark()
+    if not hasattr(df, "mapInArrow"):
+        raise TableError("The table is no DataFrame of pyspark. Make one, or use `tclose.anonymize`.")
     run = SparkRun.of(df, schema, method, seed, shard_rows, progress)
     return run.release(allow_single_class, show_values)
 
@@ -132,11 +133,12 @@ def anonymize_folder_on_spark(
     Both folders lie on a file system that driver and executors share, under the same path.
     """
     folder, data = Path(output), Path(data)
-    check_folder(folder, [data])
+    check_folder(folder, inputs_of(data, schema), None if record is None else Path(record))
     files = folder_files(data) if data.is_dir() else [data]
     targets = [folder] if record is None else [folder, Path(record)]
     with locked(targets), staged(folder) as staging:
         check_cases(columns_of_files(files))
+        check_read_by_spark(files)
         with as_engine_errors():
             df = session.read.parquet(*(as_spark_path(file, pattern=True) for file in files))
         run = SparkRun.of(df, schema, method, seed, shard_rows, progress)
@@ -203,7 +205,7 @@ class SparkRun:
         progress: Listener | None,
     ) -> SparkRun:
         """Check what can be checked before any row is read."""
-        settled, algorithm, drawn = settle(schema, tuple(df.columns), method, seed)
+        settled, algorithm, drawn = settle(schema, tuple(df.columns), method, seed, shard_rows=shard_rows)
         return cls(df, settled, algorithm, drawn, shard_rows, progress or (lambda stage, loss, done: None))
 
     def release(self, allow_single_class: bool, show_values: bool) -> SparkRelease:
@@ -454,7 +456,7 @@ def released_schema(whole: WholeTable) -> Any:
 
 
 def arrow_schema(target: Any) -> Any:
-    """The Arrow types that Spark expects for its own."""
+    """The Arrow types that Spark expects for its own; points in time are those of UTC, whatever the session's zone."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    return to_arrow_schema(target)
+    return to_arrow_schema(target, timezone="UTC")

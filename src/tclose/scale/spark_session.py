@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tclose.errors import EngineError
@@ -33,11 +38,13 @@ def open_session(master: str | None, **settings: str) -> Any:
         "spark.pyspark.python": sys.executable,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
         "spark.log.level": "OFF",
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # other readers lose the zone of the usual one
     }
     for name, value in (usual | settings).items():
         builder = builder.config(name, value)
     try:
-        session = builder.getOrCreate()
+        with _quiet(), _own_interrupts():
+            session = builder.getOrCreate()
     except Exception as error:
         if os.environ.get("TCLOSE_DEBUG"):
             raise
@@ -47,3 +54,37 @@ def open_session(master: str | None, **settings: str) -> Any:
         ) from None
     session.sparkContext.setLogLevel("OFF")
     return session
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Start Java with a standard error that nobody reads; with TCLOSE_DEBUG set, it is that of this process."""
+    if os.environ.get("TCLOSE_DEBUG"):
+        yield
+        return
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_of_others)
+    sys.stderr.flush()
+    before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+        os.close(nowhere)
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Keep what Ctrl-C does: Spark would call Java from the handler, amid another call, and fail with a traceback."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    if is_main and before is not None:
+        signal.signal(signal.SIGINT, before)
+
+
+def _is_of_others(record: logging.LogRecord) -> bool:
+    """Whether a line of the log is not the traceback of a call of Java that Ctrl-C has ended."""
+    return record.module != "java_gateway"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from tclose.algorithms.requirement import Requirement
+from tclose.errors import TableError
 from tclose.release.recode import kept_values, released_values
 from tclose.scale.coded_pieces import ROW, GatheredValues, coded_names
 from tclose.schema.schema import Schema
@@ -67,7 +69,8 @@ class WholeTable:
         Raises
         ------
         TableError
-            Some values do not fit the schema: the message says in which column, and how many rows hold them.
+            Some values do not fit the schema: the message says in which column, and how many rows hold them. Or a joint
+            has more combinations than there are numbers.
         """
         schema, columns = gathered.schema, gathered.columns
         reader = Reader.of(Source.of(pl.DataFrame()), np.zeros(0, np.int64), schema, show_values)
@@ -75,6 +78,7 @@ class WholeTable:
         sensitive = list(encode_sensitive(reader, columns, schema))
         references = [_summed(codes, columns[domain.column].counts, domain.size) for domain, codes in sensitive]
         values = {name: column.values for name, column in columns.items()}
+        _check_joints(schema, {domain.column: domain.size for domain, _ in sensitive})
         return cls(
             schema, tuple(names), gathered.n_rows, values, tuple(axes), tuple(places),
             tuple(domain for domain, _ in sensitive), tuple(codes for _, codes in sensitive), tuple(references),
@@ -199,6 +203,16 @@ class WholeTable:
             keys, digit = np.divmod(keys, self.domains[part].size)
             digits.append(digit.astype(np.int32))
         return digits[::-1]
+
+
+def _check_joints(schema: Schema, sizes: Mapping[str, int]) -> None:
+    """Combinations are numbered before it is known which occur: all that could must have a number."""
+    for joint in schema.joint:
+        if prod(sizes[column] for column in joint.columns) >= 2**63:
+            raise TableError(
+                f"[joint.{joint.name}]: its {len(joint.columns)} columns could have more combinations than are counted "
+                "of a table in shards. Name fewer columns, or release the table without --engine."
+            )
 
 
 def add_counted(one: Counted, other: Counted) -> Counted:

@@ -21,7 +21,7 @@ So what is found is the least and the most that the release can lose. They are t
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -91,8 +91,16 @@ class ReleasedRows:
     classes: Integers
 
 
-def exact_loss(original: Source, released: Source, schema: Schema, taken: ReleasedRows) -> LossRange:
+def exact_loss(
+    original: Source,
+    released: Source,
+    schema: Schema,
+    taken: ReleasedRows,
+    whole: Mapping[str, pl.Series] | None = None,
+) -> LossRange:
     """Measure what a release loses, column by column.
+
+    Where the original is a part of a table, `whole` has the values of that table, each once: losses are shares of them.
 
     Examples
     --------
@@ -105,7 +113,8 @@ def exact_loss(original: Source, released: Source, schema: Schema, taken: Releas
     """
     totals, weights = np.zeros(2), 0.0
     for quasi in schema.quasi:
-        column = _LossColumn.of(original, released, quasi, schema, taken)
+        known = None if whole is None else whole[quasi.column]
+        column = _LossColumn.of(original, released, quasi, schema, taken, known)
         weight = float(quasi.weight) * (column.n_cells if schema.recode == "suppress" else 1)
         totals += weight * column.total()
         weights += weight
@@ -134,10 +143,20 @@ class _LossColumn:
     known: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, original: Source, released: Source, quasi: Quasi, schema: Schema, taken: ReleasedRows) -> _LossColumn:
+    def of(
+        cls,
+        original: Source,
+        released: Source,
+        quasi: Quasi,
+        schema: Schema,
+        taken: ReleasedRows,
+        whole: pl.Series | None = None,
+    ) -> _LossColumn:
         column = original.column(quasi.column)
         if len(taken.whole) < original.n_rows:
             column = column.gather(pl.Series(taken.whole))
+        if whole is not None:  # the rows come first, so that their codes do
+            column = pl.concat([column, whole.cast(column.dtype)])
         values = factorize(column if quasi.publish == "mean" else column.unique())
         missing = missing_among(values.values, schema.missing_values, quasi.is_measured, schema.decimal)
         return cls(quasi, schema, released, taken, values, ~missing)
@@ -269,7 +288,7 @@ class _LossColumn:
         hidden = np.array([*(name == HIDDEN for name in names_of(shown.values)), False])[shown.codes]
         total = float(hidden.sum())
         if self._range[0] < self._range[1]:
-            codes = self.values.codes
+            codes = self.values.codes[: len(self.taken.whole)]
             if len(self.taken.rows) < len(self.taken.whole):
                 codes = codes[np.searchsorted(self.taken.whole, self.taken.rows)]
             rows = np.flatnonzero(~hidden & (shown.codes >= 0))

@@ -132,7 +132,7 @@ class AttributeReference:
     places
         Of each value (the last is null) its place; of a joint, of each combination in `cells`.
     cells
-        Of a joint, the combinations of values as one number each, ascending; None for a single attribute.
+        Of a joint, what numbers its combinations (`cell_steps`); None for a single attribute.
     asked
         What the schema says of a single attribute.
     """
@@ -142,7 +142,7 @@ class AttributeReference:
     ground: Ground
     reference: Integers
     places: NDArray[np.int32]
-    cells: Integers | None = None
+    cells: tuple[Integers, ...] | None = None
     asked: Sensitive | None = None
 
     def codes(self, numbered: Mapping[str, Integers], sizes: Mapping[str, int]) -> NDArray[np.int32]:
@@ -150,15 +150,41 @@ class AttributeReference:
         if self.cells is None:
             return self.places[numbered[self.columns[0]]]
         return self.places[
-            np.searchsorted(self.cells, cell_keys([numbered[c] for c in self.columns], self.columns, sizes))
+            cell_numbers([numbered[c] for c in self.columns], [sizes[c] for c in self.columns], self.cells)
         ]
 
 
-def cell_keys(codes: Sequence[Integers], columns: Sequence[str], sizes: Mapping[str, int]) -> Integers:
-    """Combinations of numbers from -1 up as one number each."""
+def cell_steps(codes: Sequence[Integers], sizes: Sequence[int]) -> tuple[Integers, ...]:
+    """What numbers combinations of numbers from -1 up: column by column, the beginnings of combinations that occur.
+
+    One number in mixed radix would be too long where columns are many, or have many values.
+
+    Examples
+    --------
+    >>> [each.tolist() for each in cell_steps([np.array([2, -1, 2]), np.array([0, 0, 1])], [3, 2])]
+    [[0, 3], [1, 4, 5]]
+    """
+    steps: list[Integers] = []
     keys = np.zeros(len(codes[0]), np.int64)
-    for column, name in zip(codes, columns, strict=True):
-        keys = keys * (sizes[name] + 1) + column + 1
+    for column, size in zip(codes, sizes, strict=True):
+        keys = keys * (size + 1) + column + 1
+        steps.append(np.unique(keys))
+        keys = np.searchsorted(steps[-1], keys)
+    return tuple(steps)
+
+
+def cell_numbers(codes: Sequence[Integers], sizes: Sequence[int], steps: Sequence[Integers]) -> Integers:
+    """The numbers of combinations, all of which are among those that occur.
+
+    Examples
+    --------
+    >>> codes = [np.array([2, -1, 2]), np.array([0, 0, 1])]
+    >>> cell_numbers(codes, [3, 2], cell_steps(codes, [3, 2])).tolist()
+    [1, 0, 2]
+    """
+    keys = np.zeros(len(codes[0]), np.int64)
+    for column, size, known in zip(codes, sizes, steps, strict=True):
+        keys = np.searchsorted(known, keys * (size + 1) + column + 1)
     return keys
 
 
@@ -249,7 +275,7 @@ class ReleaseCounts:
     def _joint(
         self, joint: Joint, parts: Sequence[PartCounts], placed: Mapping[str, PlacedValues]
     ) -> AttributeReference:
-        keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        counts = np.zeros(0, np.int64)
         codes: list[Integers] = [np.zeros(0, np.int64) for _ in joint.columns]
         for part in parts:
             cells, times = part.joints[joint.name]
@@ -258,16 +284,17 @@ class ReleaseCounts:
                 for place, name in enumerate(joint.columns)
             ]
             codes = [np.concatenate(each) for each in zip(codes, mine, strict=True)]
-            keys = np.concatenate([keys, cell_keys(mine, joint.columns, self.sizes)])
             counts = np.concatenate([counts, times])
-        known, first, back = np.unique(keys, return_index=True, return_inverse=True)
+        sizes = [self.sizes[name] for name in joint.columns]
+        steps = cell_steps(codes, sizes)
+        known, first, back = np.unique(cell_numbers(codes, sizes, steps), return_index=True, return_inverse=True)
         of_parts = {
             name: PlacedValues(placed[name].codes[each[first]], placed[name].ground, 0)
             for name, each in zip(joint.columns, codes, strict=True)
         }
         joined = join(joint, of_parts)
         reference = _summed(joined.codes, _summed(back, counts, len(known)), joined.ground.size)
-        return AttributeReference(joint.name, joint.columns, joined.ground, reference, joined.codes, known)
+        return AttributeReference(joint.name, joint.columns, joined.ground, reference, joined.codes, steps)
 
     def _with_loss(self, parts: Sequence[PartCounts]) -> ReleaseCounts:
         try:
