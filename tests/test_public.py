@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -299,6 +300,30 @@ def test_loggers_say_what_is_done_and_never_a_cell(caplog: pytest.LogCaptureFixt
     told = caplog.text
     assert all(word in told for word in ("read", "encode", "partition", "verified", "wrote 4 rows"))
     assert not any(cell in told for cell in ("4711", "4712", "secret"))
+
+
+def test_streams_and_histories_log_what_they_do_and_never_a_cell(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    rows = 60
+    frame = pl.DataFrame(
+        {"who": [f"4711-{row}" for row in range(rows)], "age": [4711, 4712] * (rows // 2), "ill": ["secret-a"] * rows}
+    )
+    schema = tclose.Schema.from_dict(
+        {
+            "k": 2,
+            "unit": "who",
+            "quasi": {"age": {"kind": "numeric"}},
+            "sensitive": {"ill": {"distance": "equal", "t": 1}},
+        }
+    )
+    with caplog.at_level(logging.INFO, "tclose"):
+        tclose.republish(frame, schema, history=tmp_path / "history", first=True, method="mondrian")
+        engine = tclose.stream.Engine(replace(schema, unit=None, identifiers=("who",)), window=40, step=20, seed=1)
+        assert [*engine.feed(frame), *engine.finish()]
+    assert "release 1 of a history" in caplog.text
+    assert re.search(r"step \d+: \d+ rows out, 0 withheld", caplog.text)
+    assert not any(cell in caplog.text for cell in ("4711", "4712", "secret"))
 
 
 def test_the_verdict_says_what_is_wrong() -> None:

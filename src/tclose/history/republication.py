@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,6 +43,8 @@ from tclose.table.arguments import check_flags, check_order, check_path, check_r
 from tclose.table.row_selection import select_rows
 from tclose.table.source import Source
 from tclose.table.unit_rows import count_unpicked
+
+LOG = logging.getLogger(__name__)
 
 
 def republish(
@@ -130,6 +133,7 @@ def republish(
         "seed": seed, "time": time, "allow_single_class": allow_single_class, "show_values": show_values,
         "progress": progress, "control": control, "earlier": records,
     }  # fmt: skip
+    LOG.info("release %d of a history", state.number + 1)
     release, after, whole = _followed(state, folder.key, source, settled, inner, deletions, least_batch, how)
     return replace(release, _history=_HistoryContinuation(folder, after, whole))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,8 @@ from tclose.stream.verified_classes import check_formed, check_shown
 from tclose.stream.view import About, StreamView
 from tclose.stream.windows import NOWHERE, Budget, WindowSplitter, advance
 from tclose.table.class_distances import Distances
+
+LOG = logging.getLogger(__name__)
 
 Integers = NDArray[np.int64]
 DEFAULT = "sabre-ak"
@@ -257,7 +260,7 @@ class Engine:
         if state.out.all():
             return before
         view = StreamView(self._schema, state, len(state.numbers))
-        done = end(state.out, state.labels, self._forming(view), rng)
+        done = end(state.out, state.labels, self._splitter(view), rng)
         indirect = self._indirect(view, done.kept, rng)
         direct = self._direct(view, done.formed, np.full(view.size, NOWHERE), rng, len(indirect[0]) if indirect else 0)
         now = (done.kept >= 0) | (done.formed >= 0)
@@ -267,11 +270,11 @@ class Engine:
         """Random choices of a step depend on the seed and its number alone, wherever the engine was restored."""
         return np.random.default_rng([self._seed, self._state.steps])
 
-    def _forming(self, view: StreamView) -> WindowSplitter:
+    def _splitter(self, view: StreamView) -> WindowSplitter:
         return WindowSplitter(self._schema, view.table, self._algorithm, self._budget)
 
     def _form(self, view: StreamView, rows: Integers, rng: np.random.Generator) -> Integers | None:
-        return self._forming(view).form(rows, rng)
+        return self._splitter(view).form(rows, rng)
 
     def _direct(
         self, view: StreamView, now: Integers, later: Integers, rng: np.random.Generator, before: int = 0
@@ -331,5 +334,6 @@ class Engine:
             released=int(now.sum()), withheld=int(withheld.sum()), classes=sum(len(each) for each in released)
         )
         self._state = replace(state, out=out, counts=counts)
+        LOG.info("step %d: %d rows out, %d withheld", state.steps, int(now.sum()), int(withheld.sum()))
         held = (Withheld(state.numbers[: len(now)][withheld], reason),) if withheld.any() else ()
         return replace(before, released=before.released + released, withheld=before.withheld + held)
