@@ -6,7 +6,7 @@ import json
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tclose.errors import EarlierReleaseWarning, TableError
 from tclose.release.known_persons import is_history
@@ -32,8 +32,8 @@ def named_earlier(earlier: Earlier | Iterable[Earlier]) -> list[Earlier]:
     >>> named_earlier("records")
     ['records']
     """
-    several = isinstance(earlier, Iterable) and not isinstance(earlier, Record | Path | str)
-    named: list[Any] = list(earlier) if several else [earlier]
+    one = isinstance(earlier, Record | Path | str) or not isinstance(earlier, Iterable)
+    named: list[Any] = [earlier] if one else [*cast("Iterable[Any]", earlier)]
     if not all(isinstance(each, Record | Path | str) for each in named):
         raise TableError("earlier must be records, files that hold one, or folders of them.")
     return named
