@@ -215,6 +215,29 @@ def test_a_method_may_have_slots_and_change() -> None:
     assert len(found.runs) == 2
 
 
+def test_a_stream_takes_a_method_that_is_no_dataclass_and_a_schema_in_any_form(tmp_path: Path) -> None:
+    SCHEMA.save(tmp_path / "schema.toml")
+    method = Plain(8)
+    engines = [
+        tclose.stream.Engine(schema, window=100, step=50, method=method, seed=1)
+        for schema in (SCHEMA, KEYS, tmp_path / "schema.toml")
+    ]
+    told = [engine.certificate() for engine in engines]
+    assert told[0] == told[1] == told[2]
+    assert told[0]["method"]["parameters"] == {"width": 8}
+    halves = [*engines[0].feed(FRAME.head(150))]
+    later = tclose.stream.Engine.restore(KEYS, engines[0].checkpoint(), method)
+    halves += [*later.feed(FRAME.tail(150)), *later.finish()]
+    whole = [*engines[1].feed(FRAME), *engines[1].finish()]
+    assert [each.numbers.tolist() for one in halves for each in one.released] == [
+        each.numbers.tolist() for one in whole for each in one.released
+    ]
+    for wrong in ({"window": "x"}, {"seed": "x"}, {"step": 2.5}):
+        asked: Any = {"window": 100, "step": 50, **wrong}
+        with pytest.raises(tclose.SchemaError, match=rf"{next(iter(wrong))} must be a whole number"):
+            tclose.stream.Engine(SCHEMA, **asked)
+
+
 class Unusual(Plain):
     """A method that is not what the contract says in one way or another."""
 

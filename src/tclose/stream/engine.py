@@ -6,18 +6,18 @@ import logging
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.algorithms import Algorithm, find
+from tclose.algorithms import Algorithm, find, parameters_of
 from tclose.algorithms.capable import check_capable
 from tclose.errors import SchemaError, TableError
 from tclose.schema.guarding import guarded
-from tclose.schema.schema import Schema
+from tclose.schema.schema import Schema, SchemaLike
 from tclose.stream.checkpoint import EngineState, KeptClasses, pack_state, unpack_state
 from tclose.stream.ending import end
 from tclose.stream.intake import OpenedRows, opened, read
@@ -28,6 +28,7 @@ from tclose.stream.stream_certificate import certify_stream
 from tclose.stream.verified_classes import check_formed, check_shown
 from tclose.stream.view import About, StreamView
 from tclose.stream.windows import NOWHERE, Budget, WindowSplitter, advance
+from tclose.table.arguments import check_run
 from tclose.table.class_distances import Distances
 
 LOG = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ class Engine:
     Parameters
     ----------
     schema
-        What each column is and what is promised.
+        What each column is and what is promised: a `Schema`, a dict with its keys, or a path to TOML.
     window, step
         Their sizes in rows; `window` is a multiple of `step`, and `step` at least k.
     method
@@ -92,7 +93,7 @@ class Engine:
 
     def __init__(
         self,
-        schema: Schema,
+        schema: SchemaLike,
         *,
         window: int,
         step: int,
@@ -100,7 +101,8 @@ class Engine:
         seed: int | None = None,
         budget: Budget = "printed",
     ) -> None:
-        self._algorithm = find(method)
+        self._algorithm, schema = find(method), Schema.of(schema)
+        check_run(seed, window=window, step=step)
         check_schema(schema)
         check_capable(self._algorithm, schema)
         check_method(self._algorithm)
@@ -137,7 +139,7 @@ class Engine:
     def certificate(self) -> dict[str, Any]:
         """What is promised of all classes, and by what method; publishable."""
         algorithm = self._algorithm
-        method = {"name": algorithm.name, "parameters": asdict(algorithm), "budget": self._budget}  # type: ignore[call-overload]
+        method = {"name": algorithm.name, "parameters": parameters_of(algorithm), "budget": self._budget}
         return certify_stream(self._schema, self._window, self._step, method)
 
     def feed(self, batch: pl.DataFrame | Sequence[Mapping[str, Any]]) -> Iterator[Outcome]:
@@ -190,13 +192,14 @@ class Engine:
             "budget": self._budget,
             "seed": self._seed,
             "method": algorithm.name,
-            "parameters": asdict(algorithm),  # type: ignore[call-overload]
+            "parameters": parameters_of(algorithm),
         }
         return pack_state(self._state, settings, self._schema)
 
     @classmethod
-    def restore(cls, schema: Schema, data: bytes, method: Algorithm | None = None) -> Engine:
+    def restore(cls, schema: SchemaLike, data: bytes, method: Algorithm | None = None) -> Engine:
         """The engine as it was when the checkpoint was made; `method` is needed only if it is none of the registry."""
+        schema = Schema.of(schema)
         state, settings = unpack_state(data, schema)
         engine = guarded("The checkpoint is damaged", lambda: cls._made(schema, settings, method))
         engine._state = state
