@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 import subprocess
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -60,6 +62,14 @@ WRONG = [
     *((name, "queries", -1) for name in ("compare", "suggest", "utility")),
     *(("compare", "k", 2.0), ("compare", "jobs", "x"), ("suggest", "by", "lost"), ("anonymize", "start", "x")),
     *(("what_binds", "seconds", "x"), ("what_binds", "rows", 0.5)),
+    *((name, "progress", 3) for name in ("anonymize", "compare", "suggest", "gap", "attack", "what_binds")),
+    *((name, "control", 3) for name in ("anonymize", "compare", "suggest", "gap", "what_binds")),
+    *((name, "show_values", "no") for name in ("anonymize", "assess")),
+    *(("anonymize", "allow_single_class", "no"), ("anonymize", "earlier", 3), ("anonymize", "earlier", [None])),
+    *(("verify", "in_order", "no"), ("verify", "escaped_formulas", 0), ("attack", "one_class", "no")),
+    *(("attack", "candidates", "x"), ("compare", "k", [[2]])),
+    *(("utility", key, "x") for key in ("weights", "attributes", "selectivity", "cubes", "aligned", "classifier")),
+    *(("utility", "weights", {"age": "x"}), ("utility", "cubes", 3)),
 ]
 
 
@@ -70,7 +80,7 @@ def test_a_wrong_argument_is_named(name: str, key: str, value: object) -> None:
     release = tclose.anonymize(FRAME, SCHEMA, method="mondrian", seed=1)
     second = release if name in ("attack", "utility", "what_binds") else SCHEMA
     options = {"methods": ["mondrian"]} if name in ("compare", "gap") else {}
-    with pytest.raises((tclose.SchemaError, tclose.TableError), match=rf"\b{key}\b.* must be"):
+    with pytest.raises((tclose.SchemaError, tclose.TableError, tclose.MeasureError), match=rf"\b{key}\b.* must be"):
         function(FRAME, second, **{**options, key: value})
 
 
@@ -103,6 +113,10 @@ def test_a_wrong_keyword_is_named() -> None:
     wrong: Any = {"metod": "tight"}
     with pytest.raises(tclose.SchemaError, match=r"anonymize has no parameter 'metod'.*Did you mean"):
         tclose.anonymize(FRAME, quasi=["age"], k=2, **wrong)
+    quasi: Any
+    for quasi in (3, [3], "age", {"age": 3}):
+        with pytest.raises(tclose.SchemaError, match=r"quasi must (be a list|map each column)"):
+            tclose.anonymize(FRAME, quasi=quasi, k=2)
     five: Any = "five"
     with pytest.raises(tclose.SchemaError, match="k must be a whole number"):
         tclose.anonymize(FRAME, quasi=["age"], k=five)
@@ -112,12 +126,15 @@ def test_a_wrong_keyword_is_named() -> None:
 def test_a_type_checker_sees_wrong_keywords(tmp_path: Path) -> None:
     (tmp_path / "right.py").write_text(
         'import tclose\ntclose.anonymize(1, quasi=["a"], sensitive={"b": 0.2}, k=5, method=tclose.Tight("fast"))\n'
+        'tclose.compare(1, "a.toml", methods=tclose.Tight(), t="1/3", k=7)\n'
+        'tclose.gap(1, "a.toml", methods="mondrian")\n'
     )
     (tmp_path / "wrong.py").write_text(
         "import tclose\n"
         'tclose.anonymize(1, quasi=["a"], k="five")\n'
         'tclose.anonymize(1, quasi=["a"], k=5, metod="tight")\n'
         'tclose.compare(1, quasi=["a"], k=[5], recode="swap")\n'
+        'tclose.suggest(1, quasi=["a"], k=5, max_rise=[])\n'
     )
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--config-file=", "--strict", str(tmp_path)],
@@ -126,7 +143,7 @@ def test_a_type_checker_sees_wrong_keywords(tmp_path: Path) -> None:
         cwd=ROOT / "src",
     )
     wrong = [line for line in done.stdout.splitlines() if "error" in line and tmp_path.name in line]
-    assert [line.split(":")[1] for line in wrong] == ["2", "3", "4"], done.stdout
+    assert [line.split(":")[1] for line in wrong] == ["2", "3", "4", "5"], done.stdout
     assert "right.py" not in done.stdout
 
 
@@ -177,6 +194,110 @@ def test_a_method_need_not_be_a_dataclass() -> None:
     assert release.certificate["method"] == {"name": "plain", "parameters": {"width": 3}}
 
 
+class Slotted(Plain):
+    """A method whose parameters are slots."""
+
+    __slots__ = ("_hidden", "width")
+
+
+@dataclass
+class Mutable(Plain):
+    """A method that cannot be hashed."""
+
+    width: int = 4
+
+
+@pytest.mark.filterwarnings("ignore::tclose.errors.HighLossWarning")
+def test_a_method_may_have_slots_and_change() -> None:
+    release = tclose.anonymize(FRAME, SCHEMA, method=Slotted(5), allow_single_class=True)
+    assert release.certificate["method"]["parameters"] == {"width": 5}
+    found = tclose.compare(FRAME, SCHEMA, methods=[Mutable(), Mutable(), Mutable(5)], queries=0)
+    assert len(found.runs) == 2
+
+
+def test_a_stream_takes_a_method_that_is_no_dataclass_and_a_schema_in_any_form(tmp_path: Path) -> None:
+    SCHEMA.save(tmp_path / "schema.toml")
+    method = Plain(8)
+    engines = [
+        tclose.stream.Engine(schema, window=100, step=50, method=method, seed=1)
+        for schema in (SCHEMA, KEYS, tmp_path / "schema.toml")
+    ]
+    told = [engine.certificate() for engine in engines]
+    assert told[0] == told[1] == told[2]
+    assert told[0]["method"]["parameters"] == {"width": 8}
+    halves = [*engines[0].feed(FRAME.head(150))]
+    later = tclose.stream.Engine.restore(KEYS, engines[0].checkpoint(), method)
+    halves += [*later.feed(FRAME.tail(150)), *later.finish()]
+    whole = [*engines[1].feed(FRAME), *engines[1].finish()]
+    assert [each.numbers.tolist() for one in halves for each in one.released] == [
+        each.numbers.tolist() for one in whole for each in one.released
+    ]
+    for wrong in ({"window": "x"}, {"seed": "x"}, {"step": 2.5}):
+        asked: Any = {"window": 100, "step": 50, **wrong}
+        with pytest.raises(tclose.SchemaError, match=rf"{next(iter(wrong))} must be a whole number"):
+            tclose.stream.Engine(SCHEMA, **asked)
+
+
+class Unusual(Plain):
+    """A method that is not what the contract says in one way or another."""
+
+    def __init__(self, labels: Any) -> None:
+        super().__init__()
+        self._labels = labels
+
+    def partition(self, table: EncodedTable, requirement: Requirement, **rest: Any) -> Partition:
+        return Partition(self._labels)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [np.full(300, -1), np.full(300, 7), np.zeros(300), np.array([0] * 299 + [2]), np.zeros(300, bool), [0] * 300],
+    ids=["none", "a gap", "floats", "a late gap", "flags", "a list"],
+)
+def test_labels_that_are_no_classes_are_refused_with_a_sentence(labels: Any) -> None:
+    with pytest.raises(tclose.SchemaError, match=r"'plain' must number its classes 0, 1, 2"):
+        tclose.anonymize(FRAME, SCHEMA, method=Unusual(labels), allow_single_class=True)
+    with pytest.raises(tclose.TableError, match="start must be a Partition"):
+        tclose.anonymize(FRAME, SCHEMA, method="mondrian", start=Partition(labels))
+
+
+def test_what_does_not_fit_the_contract_is_refused_with_a_sentence() -> None:
+    method: Any = Plain()
+    for partition in (3, lambda table: None):
+        method.partition = partition
+        with pytest.raises(tclose.SchemaError, match=r"'plain': partition must be a function of \(table, requirement"):
+            tclose.anonymize(FRAME, SCHEMA, method=method)
+    unnamed: Any = Plain()
+    unnamed.name = 3
+    with pytest.raises(tclose.SchemaError, match="The name of a method must be a text"):
+        tclose.anonymize(FRAME, SCHEMA, method=unnamed)
+
+
+def test_what_is_no_path_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    three: Any = 3
+    release = tclose.anonymize(FRAME, SCHEMA, method="mondrian", seed=1)
+    with pytest.raises(tclose.TableError, match="path must be a path, and this is a int"):
+        release.write(three)
+    with pytest.raises(tclose.SchemaError, match="keep_order must be true or false"):
+        release.write(tmp_path / "release.csv", keep_order=three)
+    with pytest.raises(tclose.TableError, match="history must be a path"):
+        tclose.republish(FRAME, SCHEMA, history=three)
+    with pytest.raises(tclose.SchemaError, match="loaded from a path to TOML"):
+        tclose.Schema.load(three)
+    with pytest.raises(tclose.SchemaError, match="keys of a schema are a dict"):
+        tclose.Schema.from_dict(three)
+    with pytest.raises(ValueError, match="distance must be 'equal' or 'ordered'"):
+        tclose.emd([1], [1], three)
+
+
+def test_spark_takes_the_table_first_too() -> None:
+    schema: Any = SCHEMA
+    with pytest.raises(tclose.SchemaError, match=r"spark.anonymize\(df, schema"):
+        tclose.spark.anonymize(SCHEMA, schema)
+    with pytest.raises(tclose.TableError, match=r"spark.anonymize\(df, schema"):
+        tclose.spark.anonymize(KEYS, FRAME)  # type: ignore[arg-type]
+
+
 def test_what_is_no_method_is_refused_with_a_sentence() -> None:
     kind: Any = tclose.Mondrian
     with pytest.raises(tclose.SchemaError, match=r"Mondrian is a class. Write Mondrian\(\)"):
@@ -202,6 +323,30 @@ def test_loggers_say_what_is_done_and_never_a_cell(caplog: pytest.LogCaptureFixt
     told = caplog.text
     assert all(word in told for word in ("read", "encode", "partition", "verified", "wrote 4 rows"))
     assert not any(cell in told for cell in ("4711", "4712", "secret"))
+
+
+def test_streams_and_histories_log_what_they_do_and_never_a_cell(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    rows = 60
+    frame = pl.DataFrame(
+        {"who": [f"4711-{row}" for row in range(rows)], "age": [4711, 4712] * (rows // 2), "ill": ["secret-a"] * rows}
+    )
+    schema = tclose.Schema.from_dict(
+        {
+            "k": 2,
+            "unit": "who",
+            "quasi": {"age": {"kind": "numeric"}},
+            "sensitive": {"ill": {"distance": "equal", "t": 1}},
+        }
+    )
+    with caplog.at_level(logging.INFO, "tclose"):
+        tclose.republish(frame, schema, history=tmp_path / "history", first=True, method="mondrian")
+        engine = tclose.stream.Engine(replace(schema, unit=None, identifiers=("who",)), window=40, step=20, seed=1)
+        assert [*engine.feed(frame), *engine.finish()]
+    assert "release 1 of a history" in caplog.text
+    assert re.search(r"step \d+: \d+ rows out, 0 withheld", caplog.text)
+    assert not any(cell in caplog.text for cell in ("4711", "4712", "secret"))
 
 
 def test_the_verdict_says_what_is_wrong() -> None:

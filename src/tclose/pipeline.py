@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tclose.algorithms import DEFAULT, Algorithm, find, parameters_of, run_method
 from tclose.algorithms.alike_classes import settle_alike
 from tclose.algorithms.capable import check_capable
-from tclose.algorithms.control import Control
+from tclose.algorithms.control import Control, check_watching
 from tclose.algorithms.explain import explain_single_class
 from tclose.algorithms.held_classes import held_classes
 from tclose.algorithms.loss_bound.small_gap import gap_of_small
@@ -39,7 +39,7 @@ from tclose.release.certificate import certify, keep_warning, said_order
 from tclose.release.certificate_check import CertificateLike, check_certificate
 from tclose.release.column_types import ColumnTypes
 from tclose.release.database_certificates import read_database_certificate
-from tclose.release.earlier import Earlier, histories_among, read_earlier, warn_of_same_table
+from tclose.release.earlier import Earlier, histories_among, named_earlier, read_earlier, warn_of_same_table
 from tclose.release.formulas import says_escaped, undo_source, unescaped_problems
 from tclose.release.known_persons import warn_of_known_persons
 from tclose.release.recode import recode
@@ -48,7 +48,7 @@ from tclose.release.release import Release
 from tclose.release.release_folder import folder_files, hidden_problems
 from tclose.schema.keys import SchemaKeys, takes_keys
 from tclose.schema.schema import Schema, SchemaLike
-from tclose.table.arguments import check_order, check_run, take_in
+from tclose.table.arguments import check_flags, check_order, check_run, take_in
 from tclose.table.class_distances import Distances
 from tclose.table.class_rises import largest_rises
 from tclose.table.classes import Tally
@@ -142,7 +142,9 @@ def anonymize(
     tell = progress or (lambda stage, loss, done: None)
     algorithm = find(method)
     parameters = parameters_of(algorithm)  # as they were given, and not as a run may leave them
-    earlier = list(earlier) if isinstance(earlier, Iterable) and not isinstance(earlier, str) else [earlier]
+    check_watching(progress, control)
+    check_flags(allow_single_class=allow_single_class, show_values=show_values)
+    earlier = named_earlier(earlier)
     before = read_earlier(earlier)
     if isinstance(schema, Schema):
         check_capable(algorithm, schema)  # before any row is read
@@ -152,7 +154,7 @@ def anonymize(
         warn_of_known_persons(source, schema, histories_among(earlier))
     check_capable(algorithm, schema)
     check_run(seed, time)
-    if start is not None and not isinstance(start, Partition):
+    if start is not None and not (isinstance(start, Partition) and start.is_numbered):
         raise TableError("start must be a Partition, such as `release.partition` of an earlier run.")
     seed = secrets.randbits(63) if seed is None else seed
     with _stage("encode", seconds, tell):
@@ -238,6 +240,7 @@ def assess(
     >>> tclose.assess(frame, schema).k
     1
     """
+    check_flags(show_values=show_values)
     if isinstance(schema, Mapping):
         schema = {"k": 1, **schema}
     keys = keys if schema is not None else {"k": 1, **keys}
@@ -297,6 +300,8 @@ def verify(
     True
     """
     check_order(df, schema, "verify")
+    said = {"escaped_formulas": escaped_formulas, "in_order": in_order}
+    check_flags(**{name: given for name, given in said.items() if given is not None})
     schema = Schema.of(schema)
     path = file_of(df)
     if path is not None and path.is_dir():

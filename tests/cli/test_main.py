@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import signal
@@ -697,3 +698,17 @@ def test_assess_says_what_k_counts(run: Run, tmp_path: Path) -> None:
     assert "k = 5, counted in rows: one row is taken to be one person" in named.out
     assert "'patient' (20 distinct values in 100 rows)" in named.err
     assert "`unit`" in named.err
+
+
+def test_verbose_tells_what_the_package_does_and_nothing_that_libraries_log(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = logging.getLogger("tclose")
+    monkeypatch.setattr(own, "handlers", [])
+    monkeypatch.setattr(own, "level", own.level)
+    before = logging.getLogger().level
+    told = run("-v", "anonymize", "data.csv", "-s", "schema.toml", "-o", "release.csv", "--method", "mondrian").err
+    assert "tclose.pipeline: encode: " in told
+    assert "tclose.release.release: wrote 300 rows as .csv" in told
+    assert logging.getLogger().level == before
+    own.setLevel(logging.NOTSET)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields, is_dataclass, replace
@@ -161,8 +162,16 @@ def _checked(method: object) -> Algorithm:
             f"method must be a name or a method object, and this {type(method).__name__} has no "
             f"{' and no '.join(map(repr, lacking))}. See tclose.algorithms.Algorithm."
         )
+    if not isinstance(method.name, str):
+        raise SchemaError(f"The name of a method must be a text, and that of this {type(method).__name__} is not.")
     if not isinstance(method.capabilities, Capabilities):
         raise SchemaError(f"'{method.name}': its capabilities must be a tclose.algorithms.capabilities.Capabilities.")
+    try:
+        inspect.signature(method.partition).bind(None, None, rng=None, control=None, start=None)
+    except (TypeError, ValueError):
+        raise SchemaError(
+            f"'{method.name}': partition must be a function of (table, requirement, *, rng, control, start=None)."
+        ) from None
     parameters_of(method)
     return method
 
@@ -178,7 +187,7 @@ def parameters_of(algorithm: Algorithm) -> dict[str, Any]:
     if is_dataclass(algorithm):
         told = asdict(cast(Any, algorithm))
     else:
-        told = {name: value for name, value in getattr(algorithm, "__dict__", {}).items() if not name.startswith("_")}
+        told = {name: value for name, value in _attributes(algorithm).items() if not name.startswith("_")}
     try:
         json.dumps(told)
     except (TypeError, ValueError):
@@ -187,6 +196,13 @@ def parameters_of(algorithm: Algorithm) -> dict[str, Any]:
             "lists of them, and give what is not a parameter a name that begins with '_'."
         ) from None
     return told
+
+
+def _attributes(given: object) -> dict[str, Any]:
+    """What an object holds, in `__slots__` too."""
+    slots = (getattr(kind, "__slots__", ()) for kind in reversed(type(given).__mro__))
+    names = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
+    return {name: getattr(given, name) for name in names if hasattr(given, name)} | getattr(given, "__dict__", {})
 
 
 def run_method(
@@ -216,6 +232,8 @@ def run_method(
         found = form(table, requirement, rng=rng, control=control, start=start)
     if not isinstance(found, Partition) or len(found.labels) != len(table):
         raise SchemaError(f"'{algorithm.name}' must return a Partition with a label for each of the {len(table)} rows.")
+    if not found.is_numbered:
+        raise SchemaError(f"'{algorithm.name}' must number its classes 0, 1, 2, ...: return Partition.of(labels).")
     by_loss = table.objective.name == "loss"  # else the method alone knows which is better
     return better_of(found, start, table) if start is not None and by_loss else found
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from tclose.errors import SchemaError
+
 
 @dataclass
 class Control:
@@ -101,6 +103,21 @@ class Control:
         if gone <= self.seconds:
             return False
         return self.uncounted is None or gone - self.uncounted() > self.seconds
+
+
+def check_watching(progress: object, control: object = None) -> None:
+    """Refuse what cannot follow a run or end it, before the run begins.
+
+    Examples
+    --------
+    >>> check_watching("yes")
+    Traceback (most recent call last):
+    tclose.errors.SchemaError: progress must be a function of a stage, the loss so far and the share done.
+    """
+    if progress is not None and not callable(progress):
+        raise SchemaError("progress must be a function of a stage, the loss so far and the share done.")
+    if control is not None and not isinstance(control, Control):
+        raise SchemaError("control must be a tclose.algorithms.control.Control.")
 
 
 class Watch(Protocol):

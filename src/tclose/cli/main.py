@@ -84,7 +84,11 @@ def before(
     if verbose:
         import logging
 
-        logging.basicConfig(format="%(name)s: %(message)s", level=logging.INFO, stream=sys.stderr)
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+        own = logging.getLogger("tclose")  # and no other: what libraries log may quote cells
+        own.handlers = [handler]
+        own.setLevel(logging.INFO)
 
 
 app.command(epilog=first_schema.INIT)(reads_table(first_schema.init))

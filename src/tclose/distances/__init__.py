@@ -92,6 +92,8 @@ def _align(
                 "of tclose.distances: Numeric(values), Hierarchical(hierarchy), Matrix(costs)."
             )
         distance = Equal() if distance == "equal" else Ordered()
+    if not isinstance(distance, Distance):
+        raise ValueError("The distance must be 'equal' or 'ordered', or an object of tclose.distances.")
     if isinstance(p, Mapping) != isinstance(q, Mapping):
         raise ValueError("Give both distributions as sequences or both as mappings.")
     domain: Sequence[Any] | None = distance.domain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ import polars as pl
 
 from tclose.algorithms import DEFAULT, Algorithm, find
 from tclose.algorithms.capable import check_capable
-from tclose.algorithms.control import Control
+from tclose.algorithms.control import Control, check_watching
 from tclose.errors import InfeasibleError, SchemaError, TableError, VerificationError
 from tclose.history.certificate_chain import link_of
 from tclose.history.continued_classes import ContinuedClasses
@@ -33,15 +34,17 @@ from tclose.history.unit_spellings import warn_of_other_spellings
 from tclose.history.visible_atoms import join_unseen
 from tclose.pipeline import Listener, anonymize
 from tclose.release.certificate import Certificate
-from tclose.release.earlier import Earlier, histories_among
+from tclose.release.earlier import Earlier, histories_among, named_earlier
 from tclose.release.known_persons import is_history, warn_of_known_persons
 from tclose.release.record import Record
 from tclose.release.release import Release
 from tclose.schema.schema import Schema, SchemaLike
-from tclose.table.arguments import check_order, take_in
+from tclose.table.arguments import check_flags, check_order, check_path, check_run, take_in
 from tclose.table.row_selection import select_rows
 from tclose.table.source import Source
 from tclose.table.unit_rows import count_unpicked
+
+LOG = logging.getLogger(__name__)
 
 
 def republish(
@@ -107,11 +110,15 @@ def republish(
         raise SchemaError(f"deletions must be one of {', '.join(DELETIONS)}.")
     if not (isinstance(least_batch, int | float) and 0 <= least_batch < math.inf):
         raise SchemaError("least_batch must be a number from 0 up: 0.5 is half as many as were released before.")
+    check_path("history", history)
+    check_watching(progress, control)
+    check_run(seed, time)
+    check_flags(first=first, allow_single_class=allow_single_class, show_values=show_values)
     inner = find(method)
     settled, source = take_in(df, Schema.of(schema), {}, republish)
     check_supported(settled)
     check_capable(inner, settled)
-    named = [earlier] if isinstance(earlier, Record | Path | str) else list(earlier)
+    named = named_earlier(earlier)
     warn_of_known_persons(source, settled, histories_among(named))
     records = [each for each in named if isinstance(each, Record) or not is_history(Path(each))]
     folder = HistoryFolder.create(Path(history)) if first else HistoryFolder.open(Path(history))
@@ -126,6 +133,7 @@ def republish(
         "seed": seed, "time": time, "allow_single_class": allow_single_class, "show_values": show_values,
         "progress": progress, "control": control, "earlier": records,
     }  # fmt: skip
+    LOG.info("release %d of a history", state.number + 1)
     release, after, whole = _followed(state, folder.key, source, settled, inner, deletions, least_batch, how)
     return replace(release, _history=_HistoryContinuation(folder, after, whole))
 

@@ -6,7 +6,7 @@ import json
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tclose.errors import EarlierReleaseWarning, TableError
 from tclose.release.known_persons import is_history
@@ -24,6 +24,21 @@ Earlier = Record | Path | str
 Fields = dict[str, Any]
 
 
+def named_earlier(earlier: Earlier | Iterable[Earlier]) -> list[Earlier]:
+    """What is named as earlier releases, one or several, as a list.
+
+    Examples
+    --------
+    >>> named_earlier("records")
+    ['records']
+    """
+    one = isinstance(earlier, Record | Path | str) or not isinstance(earlier, Iterable)
+    named: list[Any] = [earlier] if one else [*cast("Iterable[Any]", earlier)]
+    if not all(isinstance(each, Record | Path | str) for each in named):
+        raise TableError("earlier must be records, files that hold one, or folders of them.")
+    return named
+
+
 def read_earlier(earlier: Earlier | Iterable[Earlier]) -> list[tuple[str, Fields]]:
     """Records of earlier releases, each with what it is called in messages.
 
@@ -39,10 +54,8 @@ def read_earlier(earlier: Earlier | Iterable[Earlier]) -> list[tuple[str, Fields
     TableError
         A file is absent, or is no record.
     """
-    if isinstance(earlier, Record | Path | str):
-        earlier = [earlier]
     found: list[tuple[str, Fields]] = []
-    for each in earlier:
+    for each in named_earlier(earlier):
         if isinstance(each, Record):
             found.append(("a record", each.as_dict()))
         elif Path(each).is_dir():
@@ -60,8 +73,7 @@ def read_earlier(earlier: Earlier | Iterable[Earlier]) -> list[tuple[str, Fields
 
 def histories_among(earlier: Earlier | Iterable[Earlier]) -> list[Path]:
     """The folders of histories among what is named as earlier releases."""
-    given = [earlier] if isinstance(earlier, Record | Path | str) else earlier
-    return [Path(each) for each in given if not isinstance(each, Record) and is_history(Path(each))]
+    return [Path(each) for each in named_earlier(earlier) if not isinstance(each, Record) and is_history(Path(each))]
 
 
 def _in_folder(folder: Path) -> list[tuple[str, Fields]]:

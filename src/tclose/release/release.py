@@ -40,6 +40,7 @@ from tclose.release.record import Record
 from tclose.release.writing import check_written, in_form, write_frame
 from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema
+from tclose.table.arguments import check_flags, check_path
 from tclose.table.formats.file_formats import is_delimited, suffix_of
 from tclose.table.partition import Partition
 from tclose.table.source import Source, file_digest
@@ -254,6 +255,8 @@ class Release:
         BusyError
             Another process is writing one of the files.
         """
+        check_path("path", path)
+        check_flags(keep_order=keep_order, escape_formulas=escape_formulas)
         path = Path(path)
         suffix = suffix_of(path)
         if keep_order:
@@ -322,6 +325,7 @@ class Release:
                 "A release that continues a history is written as a file: a database cannot be written in one step "
                 "with the history."
             )
+        check_flags(keep_order=keep_order, replace_table=replace_table)
         beside = certificate_table or certificate_table_of(table)
         targets = [] if record is None else [Path(record)]
         check_targets(targets)

@@ -19,6 +19,7 @@ from typing import Any
 import polars as pl
 
 from tclose.algorithms import Algorithm, parameters_of
+from tclose.algorithms.control import check_watching
 from tclose.errors import EngineError, MissingExtraError, TableError
 from tclose.pipeline import Listener
 from tclose.release.atomic import locked
@@ -49,6 +50,7 @@ from tclose.scale.shard_plan import (
 from tclose.scale.shard_tree import ShardTree
 from tclose.scale.whole_table import Counted, WholeTable, add_joints
 from tclose.schema.schema import Schema, SchemaLike
+from tclose.table.arguments import check_flags, check_order
 from tclose.table.source import file_digest
 from tclose.verification.class_buckets import BucketMeasure, judge_parts, merge_measures
 from tclose.verification.judge_folder import BUCKET_ROWS, is_measurable
@@ -107,9 +109,15 @@ def anonymize_dataframe(
     progress: Listener | None = None,
 ) -> SparkRelease:
     """Turn a DataFrame of Spark into a verified release; see `tclose.spark.anonymize`."""
+    check_order(df, schema, "spark.anonymize")
+    check_watching(progress)
+    check_flags(allow_single_class=allow_single_class, show_values=show_values)
     need_spark()
     if not hasattr(df, "mapInArrow"):
-        raise TableError("The table is no DataFrame of pyspark. Make one, or use `tclose.anonymize`.")
+        raise TableError(
+            f"spark.anonymize takes a DataFrame of Spark, and this is a {type(df).__name__}. Make one of it, or use "
+            "`tclose.anonymize`."
+        )
     run = SparkRun.of(df, schema, method, seed, shard_rows, progress)
     return run.release(allow_single_class, show_values)
 

@@ -274,11 +274,15 @@ class Schema:
     @classmethod
     def load(cls, path: Path | str) -> Schema:
         """Read a schema from TOML; paths in it are relative to it."""
+        if not isinstance(path, str | os.PathLike):
+            raise SchemaError(f"A schema is loaded from a path to TOML, and this is a {type(path).__name__}.")
         return cls.from_dict(read_toml(Path(path)), Path(path).parent)
 
     @classmethod
     def from_dict(cls, keys: Mapping[str, Any], base: Path | str = ".") -> Schema:
         """Build from the keys a TOML schema has; paths are relative to `base`."""
+        if not isinstance(keys, Mapping):
+            raise SchemaError(f"The keys of a schema are a dict, and this is a {type(keys).__name__}.")
         arguments, problems = parse(keys, Path(base), [field.name for field in fields(cls)])
         try:
             schema = cls(**arguments)

@@ -39,14 +39,14 @@ class Settlement:
     withheld: Flags
 
 
-def end(out: Flags, kept: Integers, forming: WindowSplitter, rng: np.random.Generator) -> Settlement:
+def end(out: Flags, kept: Integers, splitter: WindowSplitter, rng: np.random.Generator) -> Settlement:
     """Release as many rows as can be; whole classes kept back join the others only where that helps.
 
     Parameters
     ----------
     out, kept
         As for `advance`, of the last window.
-    forming
+    splitter
         How classes close to it are formed.
     rng
         For the method, and to choose among equal rows.
@@ -55,14 +55,14 @@ def end(out: Flags, kept: Integers, forming: WindowSplitter, rng: np.random.Gene
     everyone = np.flatnonzero(~out)
     if not len(everyone):
         return Settlement(np.full(len(out), NOWHERE), np.full(len(out), NOWHERE), nobody)
-    if (labels := forming.form(everyone, rng)) is not None:
+    if (labels := splitter.form(everyone, rng)) is not None:
         return Settlement(_put(len(out), everyone, labels), np.full(len(out), NOWHERE), nobody)
     late = np.flatnonzero(~out & (kept == NOWHERE))
     if not len(late):
         return Settlement(np.full(len(out), NOWHERE), kept, nobody)
-    requirement = Requirement.of(forming.schema, forming.table)
-    for chosen in _candidates(late, kept, requirement, forming, rng):
-        labels = forming.form(chosen, rng)
+    requirement = Requirement.of(splitter.schema, splitter.table)
+    for chosen in _candidates(late, kept, requirement, splitter, rng):
+        labels = splitter.form(chosen, rng)
         if labels is not None:
             formed = _put(len(out), chosen, labels)
             left = np.where(formed == NOWHERE, kept, NOWHERE)
@@ -77,30 +77,30 @@ def _put(n_rows: int, rows: Integers, labels: Integers) -> Integers:
 
 
 def _candidates(
-    late: Integers, kept: Integers, requirement: Requirement, forming: WindowSplitter, rng: np.random.Generator
+    late: Integers, kept: Integers, requirement: Requirement, splitter: WindowSplitter, rng: np.random.Generator
 ) -> list[Integers]:
     """Which rows to release together, the best first: late ones, as many as can be, and whole classes kept back."""
     candidates = [late]
     classes = [np.flatnonzero(kept == each) for each in np.unique(kept[kept != NOWHERE])]
-    helpful = sorted(classes, key=lambda rows: farthest(requirement, forming, np.append(late, rows)))
+    helpful = sorted(classes, key=lambda rows: farthest(requirement, splitter, np.append(late, rows)))
     joined = late
     for rows in helpful:
         joined = np.append(joined, rows)
-        if farthest(requirement, forming, joined) <= 1:
+        if farthest(requirement, splitter, joined) <= 1:
             candidates.append(np.sort(joined))
             break
-    thinned = [_thin(late, base, requirement, forming, rng) for base in (late[:0], np.flatnonzero(kept != NOWHERE))]
+    thinned = [_thin(late, base, requirement, splitter, rng) for base in (late[:0], np.flatnonzero(kept != NOWHERE))]
     candidates += sorted((rows for rows in thinned if len(rows)), key=len, reverse=True)
     return candidates
 
 
-def farthest(requirement: Requirement, forming: WindowSplitter, rows: Integers) -> Fraction:
+def farthest(requirement: Requirement, splitter: WindowSplitter, rows: Integers) -> Fraction:
     """The largest distance of these rows together from the window, in units of its t; 0 of 0 is 0.
 
     A cap that they break is as if they were twice as far as allowed.
     """
     shares = [Fraction(0)]
-    for attribute, codes in zip(requirement.attributes, forming.table.codes, strict=True):
+    for attribute, codes in zip(requirement.attributes, splitter.table.codes, strict=True):
         counts = np.bincount(codes[rows], minlength=attribute.domain.size).astype(np.int64)
         shares.append(Fraction(0 if attribute.keeps_caps(counts) else 2))
         if attribute.t is not None:
@@ -110,15 +110,15 @@ def farthest(requirement: Requirement, forming: WindowSplitter, rows: Integers) 
 
 
 def _thin(
-    late: Integers, base: Integers, requirement: Requirement, forming: WindowSplitter, rng: np.random.Generator
+    late: Integers, base: Integers, requirement: Requirement, splitter: WindowSplitter, rng: np.random.Generator
 ) -> Integers:
     """`base` and as many late rows as found: of each combination of sensitive values no more than its share.
 
     With shares as in the window, times a factor, what is taken comes the nearer to the window the
     smaller the factor is; factors are tried from above.
     """
-    combinations = np.zeros(len(forming.table), np.int64)
-    for codes in forming.table.codes:
+    combinations = np.zeros(len(splitter.table), np.int64)
+    for codes in splitter.table.codes:
         combinations = np.unique(combinations * (int(codes.max()) + 1) + codes, return_inverse=True)[1].astype(np.int64)
     share = np.bincount(combinations)
     mixed = rng.permutation(late)
@@ -130,6 +130,6 @@ def _thin(
         most = np.ceil(share * part / PARTS) - already
         chosen = order[rank < most[own]]
         rows = np.sort(np.append(base, chosen))
-        if len(chosen) and len(rows) >= requirement.k and farthest(requirement, forming, rows) <= 1:
+        if len(chosen) and len(rows) >= requirement.k and farthest(requirement, splitter, rows) <= 1:
             return rows
     return late[:0]

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.algorithms import Algorithm, find
+from tclose.algorithms import Algorithm, find, parameters_of
 from tclose.algorithms.capable import check_capable
 from tclose.errors import SchemaError, TableError
 from tclose.schema.guarding import guarded
-from tclose.schema.schema import Schema
+from tclose.schema.schema import Schema, SchemaLike
 from tclose.stream.checkpoint import EngineState, KeptClasses, pack_state, unpack_state
 from tclose.stream.ending import end
 from tclose.stream.intake import OpenedRows, opened, read
@@ -27,7 +28,10 @@ from tclose.stream.stream_certificate import certify_stream
 from tclose.stream.verified_classes import check_formed, check_kept_back, check_shown
 from tclose.stream.view import About, StreamView
 from tclose.stream.windows import NOWHERE, Budget, WindowSplitter, advance
+from tclose.table.arguments import check_run
 from tclose.table.class_distances import Distances
+
+LOG = logging.getLogger(__name__)
 
 Integers = NDArray[np.int64]
 DEFAULT = "sabre-ak"
@@ -45,7 +49,7 @@ class Engine:
     Parameters
     ----------
     schema
-        What each column is and what is promised.
+        What each column is and what is promised: a `Schema`, a dict with its keys, or a path to TOML.
     window, step
         Their sizes in rows; `window` is a multiple of `step`, and `step` at least k.
     method
@@ -89,7 +93,7 @@ class Engine:
 
     def __init__(
         self,
-        schema: Schema,
+        schema: SchemaLike,
         *,
         window: int,
         step: int,
@@ -97,7 +101,8 @@ class Engine:
         seed: int | None = None,
         budget: Budget = "printed",
     ) -> None:
-        self._algorithm = find(method)
+        self._algorithm, schema = find(method), Schema.of(schema)
+        check_run(seed, window=window, step=step)
         check_schema(schema)
         check_capable(self._algorithm, schema)
         check_method(self._algorithm)
@@ -134,7 +139,7 @@ class Engine:
     def certificate(self) -> dict[str, Any]:
         """What is promised of all classes, and by what method; publishable."""
         algorithm = self._algorithm
-        method = {"name": algorithm.name, "parameters": asdict(algorithm), "budget": self._budget}  # type: ignore[call-overload]
+        method = {"name": algorithm.name, "parameters": parameters_of(algorithm), "budget": self._budget}
         return certify_stream(self._schema, self._window, self._step, method)
 
     def feed(self, batch: pl.DataFrame | Sequence[Mapping[str, Any]]) -> Iterator[Outcome]:
@@ -187,13 +192,14 @@ class Engine:
             "budget": self._budget,
             "seed": self._seed,
             "method": algorithm.name,
-            "parameters": asdict(algorithm),  # type: ignore[call-overload]
+            "parameters": parameters_of(algorithm),
         }
         return pack_state(self._state, settings, self._schema)
 
     @classmethod
-    def restore(cls, schema: Schema, data: bytes, method: Algorithm | None = None) -> Engine:
+    def restore(cls, schema: SchemaLike, data: bytes, method: Algorithm | None = None) -> Engine:
         """The engine as it was when the checkpoint was made; `method` is needed only if it is none of the registry."""
+        schema = Schema.of(schema)
         state, settings = unpack_state(data, schema)
         engine = guarded("The checkpoint is damaged", lambda: cls._made(schema, settings, method))
         engine._state = state
@@ -257,7 +263,7 @@ class Engine:
         if state.out.all():
             return before
         view = StreamView(self._schema, state, len(state.numbers))
-        done = end(state.out, state.labels, self._forming(view), rng)
+        done = end(state.out, state.labels, self._splitter(view), rng)
         indirect = self._indirect(view, done.kept, rng)
         direct = self._direct(view, done.formed, np.full(view.size, NOWHERE), rng, len(indirect[0]) if indirect else 0)
         now = (done.kept >= 0) | (done.formed >= 0)
@@ -267,11 +273,11 @@ class Engine:
         """Random choices of a step depend on the seed and its number alone, wherever the engine was restored."""
         return np.random.default_rng([self._seed, self._state.steps])
 
-    def _forming(self, view: StreamView) -> WindowSplitter:
+    def _splitter(self, view: StreamView) -> WindowSplitter:
         return WindowSplitter(self._schema, view.table, self._algorithm, self._budget)
 
     def _form(self, view: StreamView, rows: Integers, rng: np.random.Generator) -> Integers | None:
-        return self._forming(view).form(rows, rng)
+        return self._splitter(view).form(rows, rng)
 
     def _direct(
         self, view: StreamView, now: Integers, later: Integers, rng: np.random.Generator, before: int = 0
@@ -332,5 +338,6 @@ class Engine:
             released=int(now.sum()), withheld=int(withheld.sum()), classes=sum(len(each) for each in released)
         )
         self._state = replace(state, out=out, counts=counts)
+        LOG.info("step %d: %d rows out, %d withheld", state.steps, int(now.sum()), int(withheld.sum()))
         held = (Withheld(state.numbers[: len(now)][withheld], reason),) if withheld.any() else ()
         return replace(before, released=before.released + released, withheld=before.withheld + held)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from tclose.table.proposing.found_reading import read_and_find
 from tclose.table.source import Source, read
 from tclose.table.table_location import text_file_of
 from tclose.table.text_layout import reading_of_release
+
+Given = TypeVar("Given")
 
 
 def take_in(
@@ -74,6 +77,21 @@ def listed(given: Any) -> list[Any]:
     return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
 
 
+def distinct(given: Iterable[Given]) -> list[Given]:
+    """What was given, each once, in its order; nothing needs to be hashable.
+
+    Examples
+    --------
+    >>> distinct([2, 1, 2])
+    [2, 1]
+    """
+    found: list[Given] = []
+    for each in given:
+        if each not in found:
+            found.append(each)
+    return found
+
+
 def check_run(seed: object, time: object = None, **counts: object) -> None:
     """Refuse what cannot be the seed, the seconds or a count of a run.
 
@@ -106,6 +124,26 @@ def check_seconds(name: str, given: object) -> None:
 
 def _is_count(given: object) -> bool:
     return isinstance(given, int | np.integer) and not isinstance(given, bool) and int(given) >= 0
+
+
+def check_flags(**flags: object) -> None:
+    """Refuse what is neither true nor false: any text, also "no", would count as true.
+
+    Examples
+    --------
+    >>> check_flags(show_values="no")
+    Traceback (most recent call last):
+    tclose.errors.SchemaError: show_values must be true or false.
+    """
+    for name, given in flags.items():
+        if not isinstance(given, bool | np.bool_):
+            raise SchemaError(f"{name} must be true or false.")
+
+
+def check_path(name: str, given: object) -> None:
+    """Refuse what cannot be the path of a file or folder."""
+    if not isinstance(given, str | PathLike):
+        raise TableError(f"{name} must be a path, and this is a {type(given).__name__}.")
 
 
 def check_order(df: Any, second: Any, function: str, name: str = "schema") -> None:

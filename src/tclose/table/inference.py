@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -132,11 +132,11 @@ def _by_column(source: Source, keys: Mapping[str, Any]) -> dict[str, Any]:
 def _tables(keys: Mapping[str, Any]) -> dict[str, Any]:
     """Keywords with a table for each column: a name alone, a kind or a t made one."""
     quasi, sensitive = keys["quasi"], keys.get("sensitive", {})
-    if isinstance(quasi, str):
-        raise SchemaError("quasi must be a list of column names, or a mapping from name to keys.")
+    named = quasi if isinstance(quasi, Mapping) else _without_keys(quasi)
+    if not all(isinstance(table, str | Mapping) for table in named.values()):
+        raise SchemaError("quasi must map each column to its kind, or to its keys: {'age': 'numeric'}.")
     if not isinstance(sensitive, Mapping):
         raise SchemaError("sensitive must map each column to its t, or to its keys: {'disease': 0.2}.")
-    named = quasi if isinstance(quasi, Mapping) else {name: {} for name in quasi}
     return {
         **keys,
         "quasi": {name: {"kind": table} if isinstance(table, str) else dict(table) for name, table in named.items()},
@@ -144,3 +144,10 @@ def _tables(keys: Mapping[str, Any]) -> dict[str, Any]:
             name: dict(table) if isinstance(table, Mapping) else {"t": table} for name, table in sensitive.items()
         },
     }
+
+
+def _without_keys(names: object) -> dict[str, Any]:
+    """Names of columns, none of which has keys."""
+    if isinstance(names, str) or not isinstance(names, Iterable) or not all(isinstance(n, str) for n in names):
+        raise SchemaError("quasi must be a list of column names, or a mapping from name to keys.")
+    return {name: {} for name in names}

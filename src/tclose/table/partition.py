@@ -83,6 +83,22 @@ class Partition:
         return cls.of(labels, levels=tuple(levels.tolist()) or None, facts=facts)
 
     @property
+    def is_numbered(self) -> bool:
+        """Whether labels are what they should be: whole numbers, of which none is left out.
+
+        Examples
+        --------
+        >>> Partition(np.array([1, 0, -1])).is_numbered, Partition(np.array([1, 2])).is_numbered
+        (True, False)
+        """
+        if not isinstance(self.labels, np.ndarray) or self.labels.dtype.kind != "i" or self.labels.ndim != 1:
+            return False
+        n_classes = self.n_classes
+        if not 0 < n_classes <= len(self.labels) or int(self.labels.min()) < -1:
+            return False
+        return bool(np.bincount(self.labels + 1, minlength=n_classes + 1)[1:].all())
+
+    @property
     def n_classes(self) -> int:
         """The number of classes."""
         return int(self.labels.max(initial=-1)) + 1

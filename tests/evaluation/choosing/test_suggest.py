@@ -81,7 +81,8 @@ def test_loss_never_rises_and_everything_is_kept() -> None:
         assert all(run.reached[name] <= float(run.t or 0) for name in ("ill", "pay", "both"))
         assert run.sizes[0] >= schema.k
     alone = [
-        tclose.compare(frame, schema, methods=["mondrian"], t=[run.t], queries=0).runs[0].loss for run in found.runs
+        tclose.compare(frame, schema, methods=["mondrian"], t=[run.t or 0], queries=0).runs[0].loss
+        for run in found.runs
     ]
     assert all(run.loss <= loss + 1e-12 for run, loss in zip(found.runs, alone, strict=True) if not np.isnan(loss))
 

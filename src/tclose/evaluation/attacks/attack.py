@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.algorithms import REGISTRY, Algorithm, find
+from tclose.algorithms.control import check_watching
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import SchemaError, TableError
 from tclose.evaluation.attacks.allowed_rise import AllowedRise, allowed_rises
@@ -26,7 +27,7 @@ from tclose.evaluation.attacks.skewness import Skewness, skewness
 from tclose.pipeline import Listener, anonymize
 from tclose.release.release import Release
 from tclose.schema.schema import Schema, SchemaLike
-from tclose.table.arguments import check_order, check_run
+from tclose.table.arguments import check_flags, check_order, check_run
 from tclose.table.classes import Classes, Tally
 from tclose.table.encode import EncodedTable, encode_rows
 from tclose.table.reading import texts
@@ -180,7 +181,9 @@ def attack(
             "attack(df, schema, method=...)."
         )
     check_order(df, release, "attack", "release")
-    check_run(seed)
+    check_watching(progress)
+    check_flags(one_class=one_class)
+    check_run(seed, candidates=candidates, seeds=seeds)
     if isinstance(release, Release):
         df, release = release.as_made() or (df, release)
     schema = release.schema if isinstance(release, Release) else Schema.of(release)

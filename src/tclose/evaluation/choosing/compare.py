@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from tclose.algorithms import Algorithm, find
-from tclose.algorithms.control import Control
+from tclose.algorithms.control import Control, check_watching
 from tclose.errors import SchemaError
 from tclose.evaluation.attacks.allowed_rise import AllowedRise
 from tclose.evaluation.choosing.best_methods import best_by_measure
@@ -19,10 +19,10 @@ from tclose.evaluation.choosing.trials import Gains, Trial, TrialTable, label
 from tclose.pipeline import Listener
 from tclose.release.certificate import keep_warning, warned
 from tclose.schema.changes import with_k, with_t
-from tclose.schema.keys import ColumnKeys, takes_keys
+from tclose.schema.keys import ColumnKeys, Threshold, takes_keys
 from tclose.schema.schema import Schema, SchemaLike
 from tclose.schema.toml import exact
-from tclose.table.arguments import check_run, listed, take_in
+from tclose.table.arguments import check_run, distinct, listed, take_in
 
 METHODS = ("tight", "mondrian", "sabre-knn", "sabre-ak")
 STOPPED = "It was stopped before its turn came."
@@ -115,9 +115,9 @@ def compare(
     df: Any,
     schema: SchemaLike | None = None,
     *,
-    methods: Iterable[str | Algorithm] = METHODS,
-    t: Sequence[object] | float | Fraction = (),
-    k: int | Sequence[int] = (),
+    methods: str | Algorithm | Iterable[str | Algorithm] = METHODS,
+    t: Threshold | Iterable[Threshold] = (),
+    k: int | Iterable[int] = (),
     seed: int = 0,
     time: float | None = None,
     queries: int = 1000,
@@ -162,11 +162,12 @@ def compare(
     >>> [(run.method, float(run.t)) for run in found.done]
     [('mondrian', 0.3), ('mondrian', 0.5), ('sabre-ak', 0.3), ('sabre-ak', 0.5)]
     """
+    check_watching(progress, control)
     check_run(seed, time, queries=queries, jobs=jobs or 0)
-    chosen = list(dict.fromkeys(map(find, listed(methods))))
+    chosen = distinct(map(find, listed(methods)))
     if not chosen:
         raise SchemaError("There is nothing to compare. Name at least one method.")
-    sizes = list(dict.fromkeys(listed(k)))
+    sizes = distinct(listed(k))
     given = keys if schema is not None or not sizes else {**keys, "k": sizes[0]}
     schema, source = take_in(df, schema, given, compare)
     thresholds = dict.fromkeys(exact(each, "compare", "t") for each in listed(t))

@@ -12,7 +12,7 @@ import numpy as np
 
 from tclose.algorithms import REGISTRY, Algorithm, find, run_method
 from tclose.algorithms.capable import check_capable, is_capable
-from tclose.algorithms.control import Control
+from tclose.algorithms.control import Control, check_watching
 from tclose.algorithms.loss_bound.loss_bound import LossBound, bound_loss
 from tclose.algorithms.requirement import Requirement
 from tclose.errors import InfeasibleError, MissingExtraError, SchemaError, SizeError, VerificationError
@@ -146,7 +146,7 @@ def gap(
     df: Any,
     schema: SchemaLike | None = None,
     *,
-    methods: Iterable[str | Algorithm] | None = None,
+    methods: str | Algorithm | Iterable[str | Algorithm] | None = None,
     seed: int = 0,
     time: float = 60.0,
     progress: Listener | None = None,
@@ -188,6 +188,7 @@ def gap(
     >>> found.is_optimum, found.hidden(found.at_least) == hard.optimum
     (True, True)
     """
+    check_watching(progress, control)
     check_run(seed, time)
     schema, source = take_in(df, schema, keys, gap)
     if schema.counts_persons:
@@ -236,7 +237,7 @@ def gap(
     return found
 
 
-def _chosen(schema: Schema, methods: Iterable[str | Algorithm] | None) -> list[Algorithm]:
+def _chosen(schema: Schema, methods: str | Algorithm | Iterable[str | Algorithm] | None) -> list[Algorithm]:
     """The methods to run: of those not asked for by name, only such as can promise what the schema asks."""
     asked = [find(method) for method in listed(methods or ())]
     for algorithm in asked:

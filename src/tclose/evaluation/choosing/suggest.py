@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any, Unpack, get_args
 
 from tclose.algorithms import Algorithm, find
-from tclose.algorithms.control import Control
+from tclose.algorithms.control import Control, check_watching
 from tclose.algorithms.tight.tight import Tight
 from tclose.errors import InfeasibleError, SchemaError
 from tclose.evaluation.attacks.allowed_rise import AllowedRise
@@ -20,7 +20,7 @@ from tclose.evaluation.choosing.trials import Gains, Trial, TrialTable, exact_or
 from tclose.pipeline import Listener
 from tclose.release.certificate import keep_warning, warned
 from tclose.schema.changes import with_k, with_t
-from tclose.schema.keys import SchemaKeys, takes_keys
+from tclose.schema.keys import SchemaKeys, Threshold, takes_keys
 from tclose.schema.schema import SchemaLike
 from tclose.schema.toml import exact
 from tclose.table.arguments import check_run, listed, take_in
@@ -151,11 +151,11 @@ def suggest(
     *,
     method: str | Algorithm = METHOD,
     column: str | None = None,
-    t: Sequence[object] = GRID,
+    t: Iterable[Threshold] = GRID,
     by: CurveName = "loss",
-    max_rise: object = None,
-    max_risk: object = None,
-    max_loss: object = None,
+    max_rise: Threshold | None = None,
+    max_risk: Threshold | None = None,
+    max_loss: Threshold | None = None,
     seed: int = 0,
     time: float | None = None,
     queries: int = 1000,
@@ -212,6 +212,7 @@ def suggest(
     >>> chosen.t == found.t, float(chosen.rise) <= 0.5
     (True, True)
     """
+    check_watching(progress, control)
     check_run(seed, time, queries=queries)
     if by not in get_args(CurveName):
         raise SchemaError("by must be 'loss' or 'queries': the curve whose knee is looked for.")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tclose.algorithms import Algorithm, find
 from tclose.algorithms.capable import check_capable
-from tclose.algorithms.control import Control
+from tclose.algorithms.control import Control, check_watching
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.tight.tight import Tight
 from tclose.errors import SchemaError, TableError, TcloseError
@@ -82,6 +82,7 @@ def what_binds(
     check_order(df, release, "what_binds", "release")
     if not isinstance(release, Release) or release.binding is None:
         raise TableError("what_binds takes the table and its release: (df, release), as `anonymize` gave it.")
+    check_watching(progress, control)
     check_run(seed, rows=rows)
     check_seconds("seconds", seconds)
     if rows < 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -25,7 +25,7 @@ from tclose.evaluation.utility.suppressed import suppressed_cells
 from tclose.release.certificate import keep_warning, warned
 from tclose.release.release import Release
 from tclose.schema.schema import Schema, SchemaLike
-from tclose.table.arguments import check_run
+from tclose.table.arguments import check_flags, check_run
 
 LOG = logging.getLogger(__name__)
 
@@ -154,6 +154,8 @@ def utility(
     (True, True)
     """
     check_run(seed, queries=queries)
+    check_flags(classifier=classifier, aligned=aligned)
+    _check_asked(weights, attributes, selectivity, cubes)
     read = beside(df, release, schema, aligned=aligned)
     LOG.info("utility of %d rows in %d classes", len(read.table), len(read.sizes))
     if classifier and label is None:
@@ -178,6 +180,20 @@ def utility(
         classifier=classifier_accuracy(read, label, seed=seed) if classifier and label is not None else None,
         warning=keep_warning(read.schema),
     )
+
+
+def _check_asked(weights: object, attributes: object, selectivity: object, cubes: object) -> None:
+    """Refuse what cannot be asked of queries, cubes and loss, whatever the table is."""
+    numbers = int | float | np.number
+    if weights is not None and not (
+        isinstance(weights, Mapping) and all(isinstance(weight, numbers) for weight in weights.values())
+    ):
+        raise MeasureError("weights must be a mapping from quasi-identifiers to numbers.")
+    check_run(None, attributes=0 if attributes is None else attributes)
+    if not isinstance(selectivity, numbers):
+        raise MeasureError("selectivity must be a number above 0 and at most 1.")
+    if not isinstance(cubes, Collection) or not all(isinstance(level, int | np.integer) for level in cubes):
+        raise MeasureError("cubes must be a list of numbers of quasi-identifiers.")
 
 
 def beside(df: Any, release: Any, schema: SchemaLike | None = None, *, aligned: bool = False) -> ReadBack:

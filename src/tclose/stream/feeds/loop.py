@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
-from tclose.algorithms import Algorithm
+from tclose.algorithms import Algorithm, parameters_of
 from tclose.errors import TableError
 from tclose.schema.guarding import guarded
 from tclose.schema.schema import Schema
@@ -49,8 +49,7 @@ class StreamSettings:
     def as_dict(self) -> dict[str, Any]:
         """As a checkpoint has it."""
         sizes = {"window": self.window, "step": self.step, "budget": self.budget}
-        parameters = asdict(self.method)  # type: ignore[call-overload]
-        return {**sizes, "method": self.method.name, "parameters": parameters, "seed": self.seed}
+        return {**sizes, "method": self.method.name, "parameters": parameters_of(self.method), "seed": self.seed}
 
 
 @dataclass(frozen=True)
