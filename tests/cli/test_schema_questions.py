@@ -190,7 +190,7 @@ def test_ctrl_c_ends_it_at_a_question(ask: Ask, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tclose", "init", "people.csv", "-o", "schema.toml"]
     process = subprocess.Popen(
         command, cwd=tmp_path, stdin=their_side, stdout=their_side, stderr=their_side, start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells ignore it for what is in the background
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where tests run in the background
     )  # fmt: skip
     os.close(their_side)
     told = b""
