@@ -288,7 +288,26 @@ def first_call() -> str:
     )
 
 
+def many_values() -> str:
+    """What it gains and costs to tell many values apart."""
+    found = results.result("many_values")
+    rows = [
+        [
+            each["t"],
+            f"`{each['effort']}`",
+            *(f"{each[way]['loss']:.3f}, {each[way]['seconds']:.1f} s" for way in ("groups", "all")),
+        ]
+        for each in found["cells"]
+    ]
+    header = ["t", "effort", *(f"{found['seen'][way]} values seen" for way in ("groups", "all"))]
+    return table(header, rows) + (
+        f"\n\n{found['rows']:,} rows, k = {found['k']}; loss, and seconds of the partition. Measured {found['date']}, at a "
+        f"load of {found['load_before']:.0f} when it began."
+    )
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "many_values": many_values,
     "first_call": first_call,
     "rivals": rivals,
     "rivals/saved": rivals_saved,

@@ -26,12 +26,14 @@ class Soft(NamedTuple):
     weights: Floats  # of each edge, over the attribute's denominator and t: so that 1 is just close enough
     shares: Floats  # of the reference on each edge's far side
     n_values: int
+    values: Floats  # the share of each in the reference
     caps: Integers  # of each run of values that is capped the first, the one after the last, and the attribute
     tops: Floats  # of each: its share of the reference, and how far above that it may be
     firsts: Integers  # of each attribute its first value, and at the end the one after the last
     diverse: (
         Floats  # of each attribute: distinct values asked, log l of the entropy (-1: none), and the reference's less it
     )
+    base: Floats  # of each attribute: what its distance is at least, by edges that are left out
 
 
 class Gauge(NamedTuple):
@@ -107,7 +109,7 @@ def measure(soft: Soft, counts: Integers, size: int, gauge: Gauge) -> float:
         below[value + 1] = below[value] + counts[value]
         potentials[value] = 0.0
     for attribute in range(len(ratios)):
-        ratios[attribute] = 0.0
+        ratios[attribute] = soft.base[attribute]
     for edge in range(len(weights)):
         low, high = edges[edge, 0], edges[edge, 1]
         surplus = (below[high] - below[low]) / size - shares[edge]

@@ -21,6 +21,7 @@ from tclose.algorithms.tight import class_steps_loops as class_steps
 from tclose.algorithms.tight import cutting_loops as cutting
 from tclose.algorithms.tight import loose_loops as loose
 from tclose.algorithms.tight import moving_loops as moving
+from tclose.algorithms.tight import narrowing_loops as narrowing
 from tclose.algorithms.tight import near_rows_loops as nearest
 from tclose.algorithms.tight import regrowing_loops as regrowing
 from tclose.algorithms.tight.boxes_loops import Tools
@@ -43,6 +44,7 @@ KERNELS: tuple[ModuleType, ...] = (
     cutting,
     loose,
     moving,
+    narrowing,
     nearest,
     random,
     regrowing,

@@ -141,7 +141,11 @@ def mended(piece: Piece, members: NDArray[np.int64], sides: Sides, only: int, sl
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_mended_sides_are_within_their_limits() -> None:
+@pytest.mark.parametrize("few_values", [256, 0])
+def test_mended_sides_are_within_their_limits(few_values: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One row after the other, and several at once."""
+    monkeypatch.setattr(cutting, "FEW_VALUES", few_values)
+    monkeypatch.setattr(cutting, "ROWS_AT_ONCE", 2)
     n_mended, n_failed = 0, 0
     for seed, piece, rows in cases(range(30), 60, Fraction(1, 5)):
         n = len(piece.table)

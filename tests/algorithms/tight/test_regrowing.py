@@ -38,7 +38,7 @@ class Rebuilt:
     def rebuild(self, n_trials: int, cutting: float = 1.0) -> float:
         """Try so often; cutting counts as having saved so much before, growing as 1."""
         piece, tried = self.found.piece, np.array([[1.0, 1.0], [cutting, 1.0]])
-        trials = regrowing.Trials(tried=tried, heat=0.0, random=self.random, free=self.free)
+        trials = piece._trials(0.0, 0, self.free)._replace(tried=tried, random=self.random)
         cuts, tools = piece._cuts(len(self.plot.members)), self.found.tools
         return regrowing.rebuild(
             piece.task, self.found.classes, self.found.paths, self.plot, n_trials, trials, cuts, tools
@@ -235,7 +235,7 @@ def test_cut_up_parts_cost_what_is_said(monkeypatch: pytest.MonkeyPatch) -> None
         plot = built.plot
         plot.members[:n] = np.arange(n)
         cuts = piece._cuts(400)
-        n_parts, cost = regrowing.cut_up(piece.task, plot, n, np.zeros(2, np.int64), cuts, built.found.tools)
+        n_parts, cost = regrowing.cut_up(piece.task, plot, n, cuts, piece._narrow(), built.found.tools)
         n_cut += n_parts > 1
         check_parts(plot, rows, n, n_parts, cost)
         for part in range(n_parts):

@@ -91,16 +91,20 @@ class Softened:
     values: tuple[NDArray[np.int32], ...]
 
 
-def soften(requirement: Requirement, watch: Watch | None = None) -> Softened:
-    """Lay the attributes side by side; when the time is over, the others as if all their values were one."""
+def soften(requirement: Requirement, watch: Watch | None = None, most_leaves: int = MOST_VALUES) -> Softened:
+    """Lay the attributes side by side; when the time is over, the others as if all their values were one.
+
+    Values on a line are taken together into `MOST_VALUES` bins of about as many rows, which moves none of them far;
+    those of a tree only above `most_leaves`.
+    """
     from tclose.kernels.soft import Soft
 
     edges, weights, shares, values = [np.zeros((0, 3), np.int64)], [np.zeros(0)], [np.zeros(0)], []
     caps, tops, firsts = [np.zeros((0, 3), np.int64)], [np.zeros((0, 2))], [0]
-    n_values, diverse = 0, np.zeros((len(requirement.attributes), 3))
+    n_values, of_values, diverse = 0, [np.zeros(0)], np.zeros((len(requirement.attributes), 3))
     for number, attribute in enumerate(requirement.attributes):
         over = (watch is not None and watch.stop) or attribute.domain.of_persons  # a search looks at values alone
-        of_code, low, high, weight = _no_runs(attribute) if over else _runs(attribute)
+        of_code, low, high, weight = _no_runs(attribute) if over else _runs(attribute, most_leaves)
         rows = np.bincount(of_code, weights=attribute.reference, minlength=int(of_code.max(initial=0)) + 1)
         below = np.concatenate([[0.0], np.cumsum(rows)]) / max(requirement.n, 1)
         if attribute.t is not None:
@@ -112,6 +116,7 @@ def soften(requirement: Requirement, watch: Watch | None = None) -> Softened:
         tops.append(top)
         diverse[number] = diversity_terms(attribute, rows, len(rows) == len(of_code))
         values.append((of_code + n_values).astype(np.int32))
+        of_values.append(rows / max(requirement.n, 1))
         n_values += len(rows)
         firsts.append(n_values)
     soft = Soft(
@@ -119,15 +124,17 @@ def soften(requirement: Requirement, watch: Watch | None = None) -> Softened:
         weights=np.concatenate(weights),
         shares=np.concatenate(shares),
         n_values=n_values,
+        values=np.concatenate(of_values),
         caps=np.concatenate(caps),
         tops=np.concatenate(tops),
         firsts=np.array(firsts),
         diverse=diverse,
+        base=np.zeros(len(requirement.attributes)),
     )
     return Softened(soft, tuple(values))
 
 
-def _runs(attribute: Attribute) -> tuple[Integers, Integers, Integers, NDArray[np.float64]]:
+def _runs(attribute: Attribute, most: int) -> tuple[Integers, Integers, Integers, NDArray[np.float64]]:
     """The value of each code, and the edges of the distance: first value, the one after the last, and weight."""
     form, reference = attribute.domain.form, attribute.reference
     if isinstance(form, Line):
@@ -137,9 +144,9 @@ def _runs(attribute: Attribute) -> tuple[Integers, Integers, Integers, NDArray[n
         high = np.arange(1, len(middles))
         return of_code, np.zeros_like(high), high, np.diff(middles) / form.span
     if isinstance(form, Transport):
-        return _transport_runs(form, reference)
+        return _transport_runs(form, reference, most)
     assert isinstance(form, Tree)
-    return _tree_runs(form, reference)
+    return _tree_runs(form, reference, most)
 
 
 def _no_runs(attribute: Attribute) -> tuple[Integers, Integers, Integers, NDArray[np.float64]]:
@@ -148,10 +155,12 @@ def _no_runs(attribute: Attribute) -> tuple[Integers, Integers, Integers, NDArra
     return np.zeros(attribute.domain.size, np.int64), none, none, np.zeros(0)
 
 
-def _transport_runs(form: Transport, reference: Integers) -> tuple[Integers, Integers, Integers, NDArray[np.float64]]:
+def _transport_runs(
+    form: Transport, reference: Integers, most: int
+) -> tuple[Integers, Integers, Integers, NDArray[np.float64]]:
     """Those of the tree that is never nearer, as much shorter as it is too far for classes drawn at random."""
     tree, rng = _joined(form), np.random.default_rng(0)
-    of_code, low, high, weights = _tree_runs(tree, reference)
+    of_code, low, high, weights = _tree_runs(tree, reference, most)
     drawn = [rng.multinomial(size, reference / reference.sum()) for size in SIZES_DRAWN]
     far = sum(float(form.distance(counts, reference)) for counts in drawn)
     along = 0.0
@@ -168,20 +177,20 @@ def _binned(reference: Integers) -> Integers:
     return np.unique(np.minimum((share * MOST_VALUES).astype(np.int64), MOST_VALUES - 1), return_inverse=True)[1]
 
 
-def _tree_runs(tree: Tree, reference: Integers) -> tuple[Integers, Integers, Integers, NDArray[np.float64]]:
+def _tree_runs(tree: Tree, reference: Integers, most: int) -> tuple[Integers, Integers, Integers, NDArray[np.float64]]:
     """Leaves in the order of nodes, so that each node's are a run; too many are cut off at a level."""
     depth = tree.paths.shape[1]
     lengths = (tree.paths >= 0).sum(axis=1)
     level = depth
-    while level > 1 and len(np.unique(_ancestors(tree, lengths, level))) > MOST_VALUES:
+    while level > 1 and len(np.unique(_ancestors(tree, lengths, level))) > most:
         level -= 1
     nodes = _ancestors(tree, lengths, level)
     found, of_code = np.unique(nodes, return_inverse=True)
-    if len(found) > MOST_VALUES:  # even the highest are too many: the rarest become one
+    if len(found) > most:  # even the highest are too many: the rarest become one
         rows = np.bincount(of_code, weights=reference)
         rank = np.empty(len(found), np.int64)
         rank[np.argsort(-rows, kind="stable")] = np.arange(len(found))
-        of_code = np.minimum(rank, MOST_VALUES - 1)[of_code]
+        of_code = np.minimum(rank, most - 1)[of_code]
     low: dict[int, int] = {}
     high: dict[int, int] = {}
     weights: dict[int, int] = {}
@@ -195,7 +204,7 @@ def _tree_runs(tree: Tree, reference: Integers) -> tuple[Integers, Integers, Int
             weights[node] = int(tree.weights[tree.paths[code, below : place + 1]].sum())
     kept = [node for node in low if weights[node] > 0]
     ends = np.array([(low[node], high[node] + 1) for node in kept], np.int64).reshape(-1, 2)
-    distinct = np.unique(ends, axis=0, return_index=True)[1] if len(found) > MOST_VALUES else np.arange(len(kept))
+    distinct = np.unique(ends, axis=0, return_index=True)[1] if len(found) > most else np.arange(len(kept))
     shares = np.array([weights[node] for node in kept])[distinct] / tree.denominator if kept else np.zeros(0)
     return of_code, ends[distinct, 0], ends[distinct, 1], shares
 

@@ -47,6 +47,19 @@ class Tools(NamedTuple):
 
 
 @inner
+def asking(task: Task, soft: Soft) -> Task:
+    """The same rows, of which this is asked."""
+    return Task(
+        space=task.space,
+        n_axes=task.n_axes,
+        n_attributes=task.n_attributes,
+        k=task.k,
+        rules=task.rules,
+        soft=soft,
+    )
+
+
+@inner
 def empty(low: Places, high: Places) -> None:
     """A box around nothing."""
     for axis in range(len(low)):

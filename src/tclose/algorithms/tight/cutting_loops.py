@@ -12,6 +12,7 @@ from tclose.algorithms.tight.boxes_loops import (
     BoxSpace,
     Task,
     Tools,
+    asking,
     box_loss,
     empty,
     holds,
@@ -19,6 +20,7 @@ from tclose.algorithms.tight.boxes_loops import (
     spans_of,
     widen,
 )
+from tclose.algorithms.tight.narrowing_loops import NarrowRoom, narrow, restore
 from tclose.kernels.closeness import Scratch
 from tclose.kernels.compile import inner, kernel, once
 from tclose.kernels.soft import measure
@@ -27,6 +29,10 @@ from tclose.kernels.sorting import sort_by, sort_codes, sort_roughly, zeros
 DONE, PAUSED = 0, 1
 N_STACK, N_CLASSES = 0, 1  # what `state` holds between calls
 LARGE = 20_000  # rows of a class above which only one cut is mended, and rows are lined up roughly
+FEW_VALUES = 256  # above, several rows are moved over before a class is measured again: at most
+ROWS_AT_ONCE = 64  # one in so many, and of those that promise
+NEARLY = 0.9  # of what the best does
+NARROW = 2  # values for each row of a class, from which on it is worth to leave out those that none has
 TRY_HARD = 1000  # rows of a class from which on it is not left whole before its values were halved
 
 Places = NDArray[np.int32]
@@ -54,6 +60,19 @@ class Division(NamedTuple):
 
     sides: NDArray[np.int8]  # of the best division so far
     trial: NDArray[np.int8]  # of the one being tried
+
+
+class Mending(NamedTuple):
+    """The members of a class while some of them move to the other side of a cut."""
+
+    members: Integers  # the rows
+    sides: NDArray[np.int8]  # of each member
+    counts: Integers  # of each side and value
+    sizes: Integers  # of each side
+    moved: Integers  # whether a member has moved
+    pulls: Floats  # how much the left and the right side count, over their rows
+    heads: Integers  # of each attribute, side and value the member that may leave first
+    following: Integers  # of each attribute and member the one that may leave after it
 
 
 class SplitClasses(NamedTuple):
@@ -197,6 +216,58 @@ def place_of_most(ratios: Floats) -> int:
 
 
 @inner
+def promise(task: Task, row: int, pulls: Floats, tools: Tools) -> float:
+    """How much nearer both sides come to what is asked if a row goes from the left to the right, by their potentials.
+
+    `pulls` says how much each side counts, over its rows.
+    """
+    gain, first = 0.0, task.n_axes + task.n_attributes
+    for attribute in range(task.n_attributes):
+        code = task.space.rows[row, first + attribute]
+        gain += pulls[0] * tools.gauge.potentials[code] - pulls[1] * tools.other.potentials[code]
+    return gain
+
+
+@inner
+def move_several(task: Task, state: Mending, only: int, worst: int, wanted: int, least: float, tools: Tools) -> int:
+    """Move up to as many rows as are wanted, each of which promises `least`; returns how many that were.
+
+    Of a value of the worst attribute no more go than a side has too many of, or one.
+    """
+    soft, sizes, counts, heads, n_moved = task.soft, state.sizes, state.counts, state.heads, 0
+    for side in range(2):
+        if side == 1 - only:
+            continue
+        for value in range(soft.firsts[worst], soft.firsts[worst + 1]):
+            surplus = max(int(counts[side, value] - sizes[side] * soft.values[value]), 1)
+            each = heads[worst, side, value]
+            while each >= 0 and surplus > 0 and n_moved < wanted and sizes[side] > task.k:
+                if not state.moved[each]:
+                    gain = promise(task, state.members[each], state.pulls, tools)
+                    if (-gain if side else gain) < least:
+                        break
+                    move_over(task, state, each)
+                    surplus, n_moved = surplus - 1, n_moved + 1
+                each = state.following[worst, each]
+            heads[worst, side, value] = each
+    return n_moved
+
+
+@inner
+def move_over(task: Task, state: Mending, each: int) -> None:
+    """Put a member on the other side, for good."""
+    counts, sizes, side, first = state.counts, state.sizes, state.sides[each], task.n_axes + task.n_attributes
+    state.sides[each] = 1 - side
+    state.moved[each] = 1
+    sizes[side] -= 1
+    sizes[1 - side] += 1
+    for attribute in range(task.n_attributes):
+        code = task.space.rows[state.members[each], first + attribute]
+        counts[side, code] -= 1
+        counts[1 - side, code] += 1
+
+
+@inner
 def mend(
     task: Task,
     members: Integers,
@@ -212,30 +283,30 @@ def mend(
     `heads` and `following` are what `line_up` found; `heads` goes along.
     The side that is farther off chooses its worst attribute; of each value of that attribute, the
     row that adds least to the other side's box may go. The one goes whose potentials, here and
-    there, promise most. Halted, it gives up.
+    there, promise most. Where there are many values, measuring takes long: several go at once, that promise nearly as
+    much, until half of the way is done if they keep what they promise. Halted, it gives up.
     """
     rows, soft, k, n_attributes = task.space.rows, task.soft, task.k, task.n_attributes
     gauge, other, n_all, slack = tools.gauge, tools.other, options.n_all, options.slack
-    n, first, n_values = len(members), task.n_axes + n_attributes, soft.n_values
-    counts, sizes = np.empty((2, n_values), np.int64), np.empty(2, np.int64)
+    n, first = len(members), task.n_axes + n_attributes
+    counts, sizes = np.empty((2, soft.n_values), np.int64), np.empty(2, np.int64)
     tally(task, members, n, sides, counts, sizes)
-    moved = zeros(n)
-    for _ in range(n):
+    moved, pulls, n_moved = zeros(n), np.empty(2, np.float64), 0
+    while n_moved < n:
         if tools.halt[0]:
             return False
         over_left = measure(soft, counts[0], sizes[0], gauge) - limit(sizes[0], k, n_all, slack)
         over_right = measure(soft, counts[1], sizes[1], other) - limit(sizes[1], k, n_all, slack)
         if over_left <= 0 and over_right <= 0:
             return True
-        ratios = gauge.ratios if over_left > over_right else other.ratios
-        worst = place_of_most(ratios)
+        worst = place_of_most(gauge.ratios if over_left > over_right else other.ratios)
+        pull_left = (1.0 if over_left > -0.02 else 0.0) / sizes[0]
+        pull_right = (1.0 if over_right > -0.02 else 0.0) / sizes[1]
         best, most = -1, 1e-12
         for side in range(2):
             if side == 1 - only or sizes[side] <= k:
                 continue
-            here = 1.0 if (over_right if side else over_left) > -0.02 else 0.0
-            there = 1.0 if (over_left if side else over_right) > -0.02 else 0.0
-            for value in range(n_values):
+            for value in range(soft.firsts[worst], soft.firsts[worst + 1]):
                 each = heads[worst, side, value]
                 while each >= 0 and moved[each]:
                     each = following[worst, each]
@@ -245,13 +316,20 @@ def mend(
                 gain = 0.0
                 for attribute in range(n_attributes):
                     code = rows[members[each], first + attribute]
-                    left = gauge.potentials[code] / sizes[0]
-                    right = other.potentials[code] / sizes[1]
-                    gain += (here * right - there * left) if side else (here * left - there * right)
+                    gain += pull_left * gauge.potentials[code] - pull_right * other.potentials[code]
+                gain = -gain if side else gain
                 if gain > most:
                     best, most = each, gain
         if best < 0:
             return False
+        wanted = 1
+        if soft.n_values > FEW_VALUES:
+            wanted = min(n // ROWS_AT_ONCE, int(0.5 * max(over_left, over_right) / most))
+        if wanted > 1:
+            pulls[0], pulls[1] = pull_left, pull_right
+            state = Mending(members, sides, counts, sizes, moved, pulls, heads, following)
+            n_moved += move_several(task, state, only, worst, wanted, NEARLY * most, tools)
+            continue
         side = sides[best]
         moved[best] = 1
         sides[best] = 1 - side
@@ -261,6 +339,7 @@ def mend(
             code = rows[members[best], first + attribute]
             counts[side, code] -= 1
             counts[1 - side, code] += 1
+        n_moved += 1
     return False
 
 
@@ -424,6 +503,18 @@ def even_cut(
     return most if most > 1e-9 else 0.0
 
 
+@inner
+def cut_class(
+    task: Task, members: Integers, options: SplitOptions, cuts: Cuts, division: Division, tools: Tools
+) -> float:
+    """The division of a class that is found, into `sides`; returns what it saves, 0 if there is none."""
+    n = len(members)
+    saved = best_cut(task, members, options, max(12, 4_000_000 // n), cuts, division, tools)
+    if saved == 0 and n >= TRY_HARD and options.n_mends > 0:
+        return float(even_cut(task, members, options, cuts, division, tools))
+    return float(saved)
+
+
 @once
 def divide(members: Integers, start: int, stop: int, sides: NDArray[np.int8], room: Integers) -> int:
     """Bring the rows of the left side before the others, both in order; returns where the others begin."""
@@ -442,10 +533,18 @@ def divide(members: Integers, start: int, stop: int, sides: NDArray[np.int8], ro
 
 @kernel
 def split(
-    task: Task, classes: SplitClasses, options: SplitOptions, cuts: Cuts, division: Division, tools: Tools, budget: int
+    task: Task,
+    classes: SplitClasses,
+    options: SplitOptions,
+    cuts: Cuts,
+    division: Division,
+    room: NarrowRoom,
+    tools: Tools,
+    budget: int,
 ) -> int:
     """Divide the classes on the stack until none can be, the budget of row visits is spent or it is halted."""
     members, stack, starts, state = classes
+    rows, first = task.space.rows, task.n_axes + task.n_attributes
     while state[N_STACK] > 0:
         if tools.halt[0]:
             return PAUSED
@@ -454,12 +553,14 @@ def split(
         n = stop - start
         saved = 0.0
         if n >= max(2 * task.k, options.smallest):
-            n_checks = max(12, 4_000_000 // n)
-            saved = best_cut(task, members[start:stop], options, n_checks, cuts, division, tools)
-            budget -= 40 * n
-            if saved == 0 and n >= TRY_HARD and options.n_mends > 0:
-                saved = even_cut(task, members[start:stop], options, cuts, division, tools)
-                budget -= 80 * n
+            own = members[start:stop]
+            if NARROW * n < task.soft.n_values:
+                narrowed = asking(task, narrow(task.soft, rows, first, own, room))
+                saved = cut_class(narrowed, own, options, cuts, division, tools)
+                restore(rows, first, own, room)
+            else:
+                saved = cut_class(task, own, options, cuts, division, tools)
+            budget -= 40 * n if saved or n < TRY_HARD else 120 * n
         if saved > 0:
             middle = divide(members, start, stop, division.sides, cuts.room)
             stack[state[N_STACK], 0], stack[state[N_STACK], 1] = start, middle

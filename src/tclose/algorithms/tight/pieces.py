@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from tclose.algorithms.tight import regrowing_loops as regrowing
     from tclose.algorithms.tight.boxes_loops import Task, Tools
     from tclose.algorithms.tight.cutting_loops import Cuts, Division
+    from tclose.algorithms.tight.narrowing_loops import NarrowRoom
 
 Labels = NDArray[np.int64]
 BUDGET = 20_000_000  # row visits of a split between two looks at the clock, about 0.1 s
 ROWS_AT_A_TIME = 4000  # of a search between two looks at the clock
 FEWEST_ON_PLOT, MOST_ON_PLOT = 60, 400  # rows whose classes are built anew at a time
+MANY_VALUES = 256  # above, a trial takes longer, and fewer are made
 FEWEST_TRIALS = 200  # to build classes anew, at full effort: a small table should not want for a moment's work
 
 
@@ -133,7 +135,7 @@ class Piece:
         stack[0, 1] = n
         classes = kernels.SplitClasses(members=members, stack=stack, starts=starts, state=state)
         options = kernels.SplitOptions(n_all=self.n_all, slack=slack, smallest=smallest, n_mends=mends)
-        room = self._cuts(n), _division(n), self.tools()
+        room = self._cuts(n), _division(n), self._narrow(), self.tools()
         budget = BUDGET // pace_of(self.requirement)
         while kernels.DONE != kernels.split(task, classes, options, *room, budget):
             if self.ends(control):
@@ -172,7 +174,8 @@ class Piece:
         search(effort.passes)
         if effort.rebuilds and not self.ends(control):
             n_classes = int(labels.max()) + 1
-            n_trials = int(effort.rebuilds * max(n * 80 / self.plot_size(n_classes), FEWEST_TRIALS)) + 1
+            share = effort.rebuilds * min((MANY_VALUES / max(self.task.soft.n_values, 1)) ** 0.5, 1.0)
+            n_trials = int(share * max(n * 80 / self.plot_size(n_classes), FEWEST_TRIALS)) + 1
             self._rebuild(classes, n_classes, paths, n_trials, 0.0, seed, control)
             search(effort.passes)
         return Partition.of(classes.rows[:, moving.CLASS]).labels
@@ -206,7 +209,7 @@ class Piece:
         plot, cuts, tools = self._plot(size), self._cuts(size), self.tools()
         wait_for(regrowing.rebuild)
         free = np.concatenate([[most - n_classes], np.arange(n_classes, most), np.zeros(n_classes, np.int64)])
-        trials = regrowing.Trials(tried=np.ones((2, 2)), heat=heat, random=np.array([seed], np.uint64), free=free)
+        trials = self._trials(heat, seed, free)
         piece = max(16_000 // size, 10) if pace_of(self.requirement) == 1 else 2
         for done in range(0, n_trials, piece):
             count = min(piece, n_trials - done)
@@ -221,9 +224,7 @@ class Piece:
         from tclose.kernels.ahead import compiled_ahead
 
         size, places = FEWEST_ON_PLOT, np.zeros((1, 1), np.int64)
-        trials = regrowing.Trials(
-            tried=np.ones((2, 2)), heat=0.0, random=np.zeros(1, np.uint64), free=np.zeros(1, np.int64)
-        )
+        trials = self._trials(0.0, 0, np.zeros(1, np.int64))
         plot, cuts, tools = self._plot(size), self._cuts(size), self.tools()
         paths = moving.Paths(places, places)
         return compiled_ahead(regrowing.rebuild, self.task, self._no_classes(), paths, plot, 1, trials, cuts, tools)
@@ -276,6 +277,23 @@ class Piece:
         )
         return Tools(scratch_of(self.requirement), gauge, other, self.halt)
 
+    def _narrow(self) -> NarrowRoom:
+        from tclose.algorithms.tight.narrowing_loops import NarrowRoom
+
+        soft = self.task.soft
+        return NarrowRoom(
+            before=np.empty(soft.n_values + 1, np.int64),
+            values=np.empty(soft.n_values, np.int64),
+            shares_of_values=np.empty(soft.n_values),
+            edges=np.empty_like(soft.edges),
+            weights=np.empty_like(soft.weights),
+            shares=np.empty_like(soft.shares),
+            caps=np.empty_like(soft.caps),
+            tops=np.empty_like(soft.tops),
+            firsts=np.empty_like(soft.firsts),
+            base=np.empty_like(soft.base),
+        )
+
     def _cuts(self, n: int) -> Cuts:
         from tclose.algorithms.tight.cutting_loops import Cuts
 
@@ -295,6 +313,18 @@ class Piece:
             key=np.empty(room),
         )
 
+    def _trials(self, heat: float, seed: int, free: NDArray[np.int64]) -> regrowing.Trials:
+        from tclose.algorithms.tight.regrowing_loops import Trials
+
+        return Trials(
+            tried=np.ones((2, 2)),
+            heat=heat,
+            random=np.array([seed], np.uint64),
+            free=free,
+            room=self._narrow(),
+            room_of_class=self._narrow(),
+        )
+
     def _plot(self, size: int) -> regrowing.Plot:
         from tclose.algorithms.tight.regrowing_loops import Plot
 
@@ -309,6 +339,7 @@ class Piece:
             counts=np.zeros((most, self.task.soft.n_values), np.int64),
             stack=np.zeros((most, 2), np.int64),
             starts=np.empty(most, np.int64),
+            state=np.empty(2, np.int64),
             division=_division(size),
         )
 

@@ -12,6 +12,7 @@ from tclose.algorithms.tight.boxes_loops import (
     BoxSpace,
     Task,
     Tools,
+    asking,
     empty,
     holds,
     loss_beyond,
@@ -30,8 +31,9 @@ from tclose.algorithms.tight.cutting_loops import (
     split,
 )
 from tclose.algorithms.tight.moving_loops import CHANGED, CLASS, HEAD, NEXT, SIZE, MovableClasses, Paths, put, refresh
+from tclose.algorithms.tight.narrowing_loops import NarrowRoom, narrow, restore
 from tclose.kernels.closeness import Scratch
-from tclose.kernels.compile import kernel, once
+from tclose.kernels.compile import inner, kernel, once
 from tclose.kernels.random import Random, draw
 from tclose.kernels.soft import measure
 
@@ -52,6 +54,7 @@ class Plot(NamedTuple):
     counts: Integers
     stack: Integers  # for splitting: see `SplitClasses`
     starts: Integers
+    state: Integers
     division: Division
 
 
@@ -62,6 +65,8 @@ class Trials(NamedTuple):
     heat: float  # what costs this more is kept once in e times
     random: Random
     free: Integers  # how many numbers no class has, and then these
+    room: NarrowRoom  # for the values of a plot
+    room_of_class: NarrowRoom  # for those of a class of it
 
 
 @once
@@ -204,16 +209,16 @@ def regrow(task: Task, plot: Plot, n: int, most: float, random: Random, tools: T
 
 
 @once
-def cut_up(task: Task, plot: Plot, n: int, state: Integers, cuts: Cuts, tools: Tools) -> tuple[int, float]:
+def cut_up(task: Task, plot: Plot, n: int, cuts: Cuts, room: NarrowRoom, tools: Tools) -> tuple[int, float]:
     """Take the rows on the plot as one class and split it; returns the classes and their cost."""
-    space, members, starts = task.space, plot.members, plot.starts
+    space, members, starts, state = task.space, plot.members, plot.starts, plot.state
     if not holds(task, members, n, tools.scratch):
         return 0, np.inf
     plot.stack[0, 0], plot.stack[0, 1] = 0, n
     state[N_STACK], state[N_CLASSES] = 1, 0
     split_up = SplitClasses(members=members[:n], stack=plot.stack, starts=starts, state=state)
     options = SplitOptions(n_all=n, slack=0.0, smallest=task.k, n_mends=max(n // 150, 1))
-    status = split(task, split_up, options, cuts, plot.division, tools, 2**40)
+    status = split(task, split_up, options, cuts, plot.division, room, tools, 2**40)
     if status != DONE:  # halted
         return 0, np.inf
     n_parts, total = state[N_CLASSES], 0.0
@@ -227,6 +232,16 @@ def cut_up(task: Task, plot: Plot, n: int, state: Integers, cuts: Cuts, tools: T
             widen(space, members[each], low, high)
         total += (stop - starts[part]) * loss_with(space, members[stop - 1], low, high)
     return n_parts, total
+
+
+@inner
+def build(
+    task: Task, plot: Plot, n: int, way: int, most: float, trials: Trials, cuts: Cuts, tools: Tools
+) -> tuple[int, float]:
+    """Build classes of the rows on the plot, below a cost, by growing or by cutting; returns them and their cost."""
+    if way == 0:
+        return regrow(task, plot, n, most, trials.random, tools)
+    return cut_up(task, plot, n, cuts, trials.room_of_class, tools)
 
 
 @once
@@ -289,11 +304,11 @@ def rebuild(
     What costs less is kept; while it is hot, what costs up to -heat log u more too, u between 0 and 1. The way that
     saved more a trial so far is taken more often, at most nine times of ten.
     """
-    tried, heat, random, free = trials
+    tried, heat, random, free = trials.tried, trials.heat, trials.random, trials.free
     table, rows, members = classes.table, classes.rows, plot.members
     chosen = np.empty(len(members) + 8, np.int64)
-    room, state = np.empty(len(members), np.int64), np.empty(2, np.int64)
-    saved = 0.0
+    room = np.empty(len(members), np.int64)
+    saved, first = 0.0, task.n_axes + task.n_attributes
     for _ in range(n_trials):
         if tools.halt[0]:
             break
@@ -316,10 +331,12 @@ def rebuild(
         most = cost - 1e-9
         if heat > 0.0:
             most -= heat * math.log(1.0 - draw(random, 2**50) * 2.0**-50)
-        if way == 0:
-            n_parts, new = regrow(task, plot, n, most, random, tools)
+        if n < task.soft.n_values:
+            narrowed = asking(task, narrow(task.soft, task.space.rows, first, members[:n], trials.room))
+            n_parts, new = build(narrowed, plot, n, way, most, trials, cuts, tools)
+            restore(task.space.rows, first, members[:n], trials.room)
         else:
-            n_parts, new = cut_up(task, plot, n, state, cuts, tools)
+            n_parts, new = build(task, plot, n, way, most, trials, cuts, tools)
         tried[way, 1] += 1.0
         if n_parts == 0 or new >= most or n_parts - n_chosen > free[0]:
             continue

@@ -40,6 +40,7 @@ EFFORTS = {
 SLACKS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
 LEAST_SAMPLE, MOST_SAMPLE = 6_000, 60_000  # rows on which slacks are tried, a tenth of all in between
 MOST_SAMPLES = 3  # of so many rows
+MOST_LEAVES = 10_000  # of a hierarchy that are told apart while searching
 LARGEST, SMALLEST = 25_000, 4_000  # rows of a piece
 SECONDS_BETWEEN_LOOKS = 0.1  # at the clock, while kernels run
 POWERS = (0.0, 0.5, 1.0)  # of what an axis is worth to the queries, by which it weighs
@@ -203,7 +204,7 @@ class _TightRun:
     @cached_property
     def softened(self) -> Softened:
         """What is asked, for searching."""
-        return soften(self.requirement, self.control)
+        return soften(self.requirement, self.control, MOST_LEAVES)
 
     def lose_least(self, rng: np.random.Generator, pool: ThreadPoolExecutor, start: Partition | None) -> Labels:
         """The partition of least loss that is found, from nothing or from `start`."""
