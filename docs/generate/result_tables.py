@@ -301,8 +301,8 @@ def many_values() -> str:
     ]
     header = ["t", "effort", *(f"{found['seen'][way]} values seen" for way in ("groups", "all"))]
     return table(header, rows) + (
-        f"\n\n{found['rows']:,} rows, k = {found['k']}; loss, and seconds of the partition. Measured {found['date']}, at a "
-        f"load of {found['load_before']:.0f} when it began."
+        f"\n\n{found['rows']:,} rows, k = {found['k']}; loss, and seconds of the partition. Measured {found['date']}, "
+        f"at a load of {found['load_before']:.0f} when it began."
     )
 
 
