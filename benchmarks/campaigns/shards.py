@@ -159,25 +159,31 @@ class _Trial:
 
         register: Any = cloudpickle.register_pickle_by_value
         register(killing_methods)
-        session = open_session("local[2,4]", **{"spark.speculation": "true"})
+        # A task with several shards is begun again for each; Spark gives up after so many times, four if not said.
+        session = open_session("local[2,64]", **{"spark.speculation": "true"})
         while self.counts["Spark, workers killed"] < wanted:
             marks = Path(tempfile.mkdtemp(dir=self.folder))
-            self.on_spark(session, killing_methods.KillingMondrian(str(marks)))
+            done = self.on_spark(session, killing_methods.KillingMondrian(str(marks)))
             self.counts["Spark, workers killed"] += len(list(marks.iterdir()))
-            self.judge("Spark, workers", True)
+            self.judge("Spark, workers", done)
         digests = {self.digest_with(session, n_tasks) for n_tasks in TASKS}
         self.counts["Spark, runs in 8 and in 200 tasks"] += len(TASKS)
         if len(digests) > 1:
             self.findings.append("Spark: other rows in other tasks")
         session.stop()
 
-    def on_spark(self, session: Any, method: Any) -> None:
+    def on_spark(self, session: Any, method: Any) -> bool:
+        """Release the table; whether Spark came to an end with it."""
         from tclose.scale.spark_engine import anonymize_folder_on_spark
 
         shutil.rmtree(self.out, ignore_errors=True)
-        anonymize_folder_on_spark(
-            session, self.data, self.schema, self.out, seed=3, method=method, shard_rows=SHARD_ROWS
-        )
+        try:
+            anonymize_folder_on_spark(
+                session, self.data, self.schema, self.out, seed=3, method=method, shard_rows=SHARD_ROWS
+            )
+        except tclose.errors.EngineError:
+            return False
+        return True
 
     def digest_with(self, session: Any, n_tasks: int) -> str:
         """Of the released rows in order, as bytes, when input and shuffles have so many partitions."""
