@@ -584,6 +584,17 @@ class TestCommand:
         assert "longer step" in done.err
         assert {path.name for path in folder.iterdir()} == {"in.jsonl", "schema.toml"}
 
+    def test_nothing_is_promised_of_what_is_refused(self, tmp_path: Path, given: list[bytes]) -> None:
+        folder = put_in(tmp_path, given)
+        named = [f"--{name}={path}" for name, path in vars(targets(folder)).items()]
+        arguments = ["stream", *schema_file(folder), *SIZES, *named, "--input", str(folder / "in.jsonl")]
+        (folder / "out.jsonl").write_text("precious")
+        refused = strategies.run(*arguments)
+        assert refused.code == 3
+        assert "exactly once" not in refused.err
+        (folder / "out.jsonl").unlink()
+        assert strategies.run(*arguments).err.count("exactly once") == 1
+
     def test_stream_check(self, tmp_path: Path, given: list[bytes]) -> None:
         folder = put_in(tmp_path, given)
         go(folder)

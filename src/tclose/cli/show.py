@@ -70,13 +70,16 @@ def _disclosed(column: str, found: Disclosure, k: int) -> str:
 
 def _counted(report: Report) -> str:
     """k, and what it counts."""
-    classes, unit = f"{report.classes:,} classes", report.schema.unit
+    from tclose.table.proposing.proposal_text import counted
+
+    classes, unit = counted(report.classes, "class", "classes"), report.schema.unit
+    rows = counted(report.rows, "row", "rows")
     if report.persons is not None and unit is not None:
         return (
-            f"{report.rows:,} rows of {report.persons:,} persons in {classes}; k = {report.k}, counted in persons by "
-            f"'{shown(unit)}'. The smallest class has {report.measured.k:,} rows."
+            f"{rows} of {counted(report.persons, 'person', 'persons')} in {classes}; k = {report.k}, counted in "
+            f"persons by '{shown(unit)}'. The smallest class has {counted(report.measured.k, 'row', 'rows')}."
         )
-    told = f"{report.rows:,} rows in {classes}; the smallest has k = {report.k}, counted in rows"
+    told = f"{rows} in {classes}; the smallest has k = {report.k}, counted in rows"
     if unit is None:
         return f"{told}: one row is taken to be one person."
     return f"{told}: the table has no column '{shown(unit)}', which would say whose row it is."

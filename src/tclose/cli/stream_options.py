@@ -66,11 +66,9 @@ def carry_out(options: StreamOptions, schema: Schema, settings: StreamSettings, 
         say(f"{warning[:1].upper()}{warning[1:]}.")
     with _stopped_by_signals(say, bool(options.checkpoint or options.redis)) as stop:
         feed = _redis_feed(options, schema, say, stop) if options.redis else _file_feed(options, schema)
-        if not options.quiet:
-            say(feed.promise)
-        ending = StreamEnding(stop, options.pause, options.idle)
-        lines = StatusLines(say, options.quiet)
-        status = run(feed, schema, settings, ending, StreamStatus(lines.tell, say), options.rejected_with_rows)
+        ending, lines = StreamEnding(stop, options.pause, options.idle), StatusLines(say, options.quiet)
+        told = StreamStatus(lines.tell, say, lambda: None if options.quiet else say(feed.promise))
+        status = run(feed, schema, settings, ending, told, options.rejected_with_rows)
         if status.counts:
             say(lines.told(status))
         else:

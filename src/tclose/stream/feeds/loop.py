@@ -73,7 +73,7 @@ class StreamEnding:
 
 @dataclass(eq=False)
 class StreamStatus:
-    """How it goes; `tell` is called after every batch.
+    """How it goes; `tell` is called after every batch, and `begun` once, when the feed was not refused.
 
     Attributes
     ----------
@@ -85,6 +85,7 @@ class StreamStatus:
 
     tell: Callable[[StreamStatus], None] = lambda _: None
     note: Callable[[str], None] = lambda _: None
+    begun: Callable[[], None] = lambda: None
     counts: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -118,13 +119,16 @@ def run(
         The checkpoint is another stream's, or the input is not the one it was made after.
     """
     ending, status = ending or StreamEnding(), status or StreamStatus()
-    pause, known, begun = BACKOFF[0], False, 0.0
+    pause, known, told, begun = BACKOFF[0], False, False, 0.0
     while True:
         try:
             session = FeedSession(feed, schema, settings, ending, status, with_rows)
             saved = feed.open()
             known, begun = True, time.monotonic()
             session.begin(saved)
+            if not told:
+                status.begun()
+            told = True
             session.work()
             return status
         except StoppedError:
