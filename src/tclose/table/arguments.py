@@ -147,8 +147,11 @@ def check_path(name: str, given: object) -> None:
 
 
 def check_order(df: Any, second: Any, function: str, name: str = "schema") -> None:
-    """Refuse arguments in another order than the table first: (df, schema) or (df, release)."""
-    if isinstance(df, Schema) or hasattr(df, "certificate"):
+    """Refuse arguments in another order than the table first: (df, schema) or (df, release).
+
+    A release is known by its type: frames of some libraries take any name for that of a column.
+    """
+    if isinstance(df, Schema) or hasattr(type(df), "aligned"):
         raise SchemaError(f"{function} takes the table first: {function}(df, {name}, ...).")
     if second is not None and hasattr(second, "columns") and not isinstance(second, Schema | Mapping):
         raise TableError(f"{function} takes the table first and then its {name}: {function}(df, {name}, ...).")
