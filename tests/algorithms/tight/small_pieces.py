@@ -20,6 +20,7 @@ from tclose.algorithms.tight import boxes_loops as boxes
 from tclose.algorithms.tight import class_steps_loops as class_steps
 from tclose.algorithms.tight import cutting_loops as cutting
 from tclose.algorithms.tight import loose_loops as loose
+from tclose.algorithms.tight import mending_loops as mending
 from tclose.algorithms.tight import moving_loops as moving
 from tclose.algorithms.tight import narrowing_loops as narrowing
 from tclose.algorithms.tight import near_rows_loops as nearest
@@ -43,6 +44,7 @@ KERNELS: tuple[ModuleType, ...] = (
     costs,
     cutting,
     loose,
+    mending,
     moving,
     narrowing,
     nearest,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tclose.algorithms.control import Control
 from tclose.algorithms.requirement import Requirement
 from tclose.algorithms.tight import cutting_loops as cutting
+from tclose.algorithms.tight import mending_loops as mending
 from tclose.algorithms.tight.pieces import Piece
 from tclose.schema.schema import Schema
 from tclose.table.encode import encode
@@ -94,7 +95,7 @@ def test_limit() -> None:
     for k in (1, 2, 7):
         for n in (1, 2 * k, 3 * k, 100, 10**6):
             for slack in SLACKS:
-                found = [cutting.limit(size, k, n, slack) for size in (1, 2 * k, 2 * k + 1, 50, 99, 10**5, 10**6)]
+                found = [mending.limit(size, k, n, slack) for size in (1, 2 * k, 2 * k + 1, 50, 99, 10**5, 10**6)]
                 expected = [oracle.limit(size, k, n, slack) for size in (1, 2 * k, 2 * k + 1, 50, 99, 10**5, 10**6)]
                 assert found == pytest.approx(expected)
                 assert found[:2] == [1, 1]
@@ -123,9 +124,9 @@ class Trial:
         return found
 
 
-def options(n: int, slack: float, n_mends: int = 0) -> cutting.SplitOptions:
+def options(n: int, slack: float, n_mends: int = 0) -> mending.SplitOptions:
     """Of a table of n rows."""
-    return cutting.SplitOptions(n_all=n, slack=slack, smallest=0, n_mends=n_mends)
+    return mending.SplitOptions(n_all=n, slack=slack, smallest=0, n_mends=n_mends)
 
 
 def division(n: int, sides: int = 0) -> cutting.Division:
@@ -136,16 +137,16 @@ def division(n: int, sides: int = 0) -> cutting.Division:
 def mended(piece: Piece, members: NDArray[np.int64], sides: Sides, only: int, slack: float) -> bool:
     """Mend two sides of all rows."""
     n = len(members)
-    lined_up = cutting.line_up(piece.task, members, n, sides)
-    return cutting.mend(piece.task, members, sides, only, options(n, slack), *lined_up, piece.tools())
+    lined_up = mending.line_up(piece.task, members, n, sides)
+    return mending.mend(piece.task, members, sides, only, options(n, slack), *lined_up, piece.tools())
 
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("few_values", [256, 0])
 def test_mended_sides_are_within_their_limits(few_values: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One row after the other, and several at once."""
-    monkeypatch.setattr(cutting, "FEW_VALUES", few_values)
-    monkeypatch.setattr(cutting, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(mending, "FEW_VALUES", few_values)
+    monkeypatch.setattr(mending, "ROWS_AT_ONCE", 2)
     n_mended, n_failed = 0, 0
     for seed, piece, rows in cases(range(30), 60, Fraction(1, 5)):
         n = len(piece.table)
@@ -178,7 +179,7 @@ def test_rows_line_up_by_what_they_add_to_the_other_side() -> None:
         if trial is None:
             continue
         n_axes, n = len(piece.table.axes), len(trial.members)
-        heads, following = cutting.line_up(piece.task, trial.members, n, trial.sides)
+        heads, following = mending.line_up(piece.task, trial.members, n, trial.sides)
         for attribute in range(len(piece.requirement.attributes)):
             column = n_axes + len(piece.requirement.attributes) + attribute
             for side in (0, 1):
@@ -210,7 +211,7 @@ def test_what_is_said_of_both_sides() -> None:
         assert hold == (rows.allowed(trial.rows(0)) and rows.allowed(trial.rows(1)))
         verdicts.add(hold)
         counts, sizes = np.full((2, n_values), 9), np.full(2, 9)
-        cutting.tally(piece.task, trial.members, n, trial.sides, counts, sizes)
+        mending.tally(piece.task, trial.members, n, trial.sides, counts, sizes)
         first = len(piece.table.axes) + len(piece.requirement.attributes)
         for side in (0, 1):
             values = piece.task.space.rows[trial.rows(side), first:].ravel()
@@ -321,11 +322,11 @@ def test_halted_kernels_come_back_at_once() -> None:
     piece, _ = wide_piece(60)
     n, tools = len(piece.table), piece.tools()
     members, sides = np.arange(n), np.arange(n, dtype=np.int8) % 2
-    lined_up = cutting.line_up(piece.task, members, n, sides)
+    lined_up = mending.line_up(piece.task, members, n, sides)
     assert cutting.find_cuts(piece.task, members, n, piece._cuts(n), piece.halt)[0] > 0
     piece.halt[0] = True
     assert cutting.find_cuts(piece.task, members, n, piece._cuts(n), piece.halt)[0] == 0
-    assert not cutting.mend(piece.task, members, sides.copy(), -1, options(n, 0.0), *lined_up, tools)
+    assert not mending.mend(piece.task, members, sides.copy(), -1, options(n, 0.0), *lined_up, tools)
     assert cutting.even_cut(piece.task, members, options(n, 0.0), piece._cuts(n), division(n), tools) == 0
     assert len(classes_of(piece.split(0.0, 3, 0, Control()))) == 1
 

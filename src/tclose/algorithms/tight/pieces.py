@@ -123,6 +123,7 @@ class Piece:
     def split(self, slack: float, mends: int, smallest: int, control: Control) -> Labels:
         """Divide the rows, from one class down, where that saves most; classes below `smallest` stay whole."""
         from tclose.algorithms.tight import cutting_loops as kernels
+        from tclose.algorithms.tight.mending_loops import SplitOptions
 
         n = len(self.table)
         # In no order: of rows that are equally good to move the first go, and they should not all lie in one corner.
@@ -134,7 +135,7 @@ class Piece:
         stack, starts, state = np.zeros((most, 2), np.int64), np.empty(most, np.int64), np.array([1, 0])
         stack[0, 1] = n
         classes = kernels.SplitClasses(members=members, stack=stack, starts=starts, state=state)
-        options = kernels.SplitOptions(n_all=self.n_all, slack=slack, smallest=smallest, n_mends=mends)
+        options = SplitOptions(n_all=self.n_all, slack=slack, smallest=smallest, n_mends=mends)
         room = self._cuts(n), _division(n), self._narrow(), self.tools()
         budget = BUDGET // pace_of(self.requirement)
         while kernels.DONE != kernels.split(task, classes, options, *room, budget):

@@ -27,9 +27,9 @@ from tclose.algorithms.tight.cutting_loops import (
     Cuts,
     Division,
     SplitClasses,
-    SplitOptions,
     split,
 )
+from tclose.algorithms.tight.mending_loops import SplitOptions
 from tclose.algorithms.tight.moving_loops import CHANGED, CLASS, HEAD, NEXT, SIZE, MovableClasses, Paths, put, refresh
 from tclose.algorithms.tight.narrowing_loops import NarrowRoom, narrow, restore
 from tclose.kernels.closeness import Scratch
