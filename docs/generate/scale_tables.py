@@ -95,9 +95,11 @@ def growth() -> str:
     ]
     (first, small), (last, large) = sizes[0], sizes[-1]
     exponent = math.log(large["seconds"] / small["seconds"]) / math.log(last / first)
+    losses = [each["loss"] for _, each in sizes]
+    falls = "falls" if losses == sorted(losses, reverse=True) else "does not always fall"
     told = (
         f"From {first:,} to {last:,} rows the seconds grow with an exponent of {exponent:.2f} (the aim is at most\n"
-        f"1.1), and the loss falls. {_measured()}"
+        f"1.1), and the loss {falls}. {_measured()}"
     )
     header = ["rows", *(f"{stage}, s" for stage in STAGES), "in all, s", "peak MB", "loss", "shards"]
     return table(header, rows) + f"\n\n{told}"
