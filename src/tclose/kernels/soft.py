@@ -108,7 +108,7 @@ def measure(soft: Soft, counts: Integers, size: int, gauge: Gauge) -> float:
     for value in range(soft.n_values):
         below[value + 1] = below[value] + counts[value]
         potentials[value] = 0.0
-    for attribute in range(len(ratios)):
+    for attribute in range(len(soft.base)):  # where nothing is sensitive there is none, and a ratio that stays 0
         ratios[attribute] = soft.base[attribute]
     for edge in range(len(weights)):
         low, high = edges[edge, 0], edges[edge, 1]
