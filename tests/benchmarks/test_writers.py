@@ -20,6 +20,11 @@ def test_four_writers_leave_a_matching_pair_and_no_other_error_than_that_one_wri
 
 @pytest.mark.slow
 def test_without_locks_the_campaign_finds_what_they_prevent() -> None:
-    found = " ".join(writers(rounds=60, seed=3, locks=False)["findings"])
-    assert "the certificate is not that of the file" in found
+    """It is chance who overtakes whom: some rounds are tried after the others, until a foreign certificate stays."""
+    found, wrong = "", "the certificate is not that of the file"
+    for seed in range(3, 9):
+        found += " ".join(writers(rounds=60, seed=seed, locks=False)["findings"])
+        if wrong in found:
+            break
+    assert wrong in found
     assert "other error" in found or "a certificate lay beside a file that is not its own" in found
