@@ -183,12 +183,12 @@ def mend(
     there, promise most. Where there are many values, measuring takes long: several go at once, that promise nearly as
     much, until half of the way is done if they keep what they promise. Halted, it gives up.
     """
-    rows, soft, k, n_attributes = task.space.rows, task.soft, task.k, task.n_attributes
+    soft, k, n, n_moved = task.soft, task.k, len(members), 0
     gauge, other, n_all, slack = tools.gauge, tools.other, options.n_all, options.slack
-    n, first = len(members), task.n_axes + n_attributes
     counts, sizes = np.empty((2, soft.n_values), np.int64), np.empty(2, np.int64)
     tally(task, members, n, sides, counts, sizes)
-    moved, pulls, n_moved = zeros(n), np.empty(2, np.float64), 0
+    moved, pulls = zeros(n), np.empty(2, np.float64)
+    state = Mending(members, sides, counts, sizes, moved, pulls, heads, following)
     while n_moved < n:
         if tools.halt[0]:
             return False
@@ -197,8 +197,8 @@ def mend(
         if over_left <= 0 and over_right <= 0:
             return True
         worst = place_of_most(gauge.ratios if over_left > over_right else other.ratios)
-        pull_left = (1.0 if over_left > -0.02 else 0.0) / sizes[0]
-        pull_right = (1.0 if over_right > -0.02 else 0.0) / sizes[1]
+        pulls[0] = (1.0 if over_left > -0.02 else 0.0) / sizes[0]
+        pulls[1] = (1.0 if over_right > -0.02 else 0.0) / sizes[1]
         best, most = -1, 1e-12
         for side in range(2):
             if side == 1 - only or sizes[side] <= k:
@@ -210,10 +210,7 @@ def mend(
                 heads[worst, side, value] = each
                 if each < 0:
                     continue
-                gain = 0.0
-                for attribute in range(n_attributes):
-                    code = rows[members[each], first + attribute]
-                    gain += pull_left * gauge.potentials[code] - pull_right * other.potentials[code]
+                gain = promise(task, members[each], pulls, tools)
                 gain = -gain if side else gain
                 if gain > most:
                     best, most = each, gain
@@ -223,18 +220,8 @@ def mend(
         if soft.n_values > FEW_VALUES:
             wanted = min(n // ROWS_AT_ONCE, int(0.5 * max(over_left, over_right) / most))
         if wanted > 1:
-            pulls[0], pulls[1] = pull_left, pull_right
-            state = Mending(members, sides, counts, sizes, moved, pulls, heads, following)
             n_moved += move_several(task, state, only, worst, wanted, NEARLY * most, tools)
-            continue
-        side = sides[best]
-        moved[best] = 1
-        sides[best] = 1 - side
-        sizes[side] -= 1
-        sizes[1 - side] += 1
-        for attribute in range(n_attributes):
-            code = rows[members[best], first + attribute]
-            counts[side, code] -= 1
-            counts[1 - side, code] += 1
-        n_moved += 1
+        else:
+            move_over(task, state, best)
+            n_moved += 1
     return False
