@@ -63,7 +63,7 @@ def written(cell: Cell, plain: bool = False) -> str:
         return repr(cell)
     if isinstance(cell, Decimal) and not plain:
         return format(cell, "f")
-    return label(cell)
+    return "-0" if repr(cell) == "-0.0" else label(cell)
 
 
 def _labelled(case: Case) -> set[str]:
@@ -163,20 +163,8 @@ FORMS: dict[str, Callable[[Case, Path], Any]] = {
 }
 
 
-def can_be_text(case: Case) -> bool:
-    """Whether a CSV can hold the table: -0.0 and 0.0 are one number and two texts."""
-    plain = _labelled(case)
-    for column in case.columns:
-        zeros = {repr(cell) for cell in column.cells if cell == 0}
-        if column.name in plain and column.type == "float" and len(zeros) > 1:
-            return False
-    return True
-
-
 def make_form(case: Case, form: str, folder: Path) -> Any:
     """The table in this form; None if it cannot hold it."""
-    if form.startswith("csv") and not can_be_text(case):
-        return None
     return FORMS[form](case, folder)
 
 

@@ -139,7 +139,7 @@ def label(cell: Cell) -> str:
         fraction = f"{int((seconds - whole) * 10**6):06}".rstrip("0")
         sign, dot = "-" * (length(cell) < 0), "." * bool(fraction)
         return f"{sign}{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}{dot}{fraction}"
-    return str(cell)
+    return re.sub(r"^-(?=0+([.,]0*)?([eE][+-]?\d+)?$)", "", str(cell))
 
 
 def plain(value: Decimal) -> str:

@@ -80,7 +80,10 @@ def read_parquet(path: Path, *, made_here: bool = False) -> ParquetFile:
     def column(name: str) -> pl.Series:
         place = places[name]
         if not trial.can(place):
-            raise TableError(f"{problem}: column {place + 1} of {len(names)} cannot be decoded.")
+            raise TableError(
+                f"{problem}: column '{name}' cannot be decoded: it is damaged, or has decimals of more than "
+                "38 digits. Convert those to text first."
+            )
         asked_for.add(name)
         if not made_here:
             _check_memory(path.name, n_rows, len(asked_for))

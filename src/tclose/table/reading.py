@@ -27,6 +27,7 @@ from tclose.table.times import iso_texts, rank_times
 MOST_DIGITS = 15  # what every float holds
 TICKS = {"ms": 10**3, "us": 10**6, "ns": 10**9}  # in a second
 LONGEST = 10**6  # hours of a duration, all nanoseconds of which 64 bits count
+SIGNED_ZERO = r"^-(0+(?:[.,]0*)?(?:[eE][+-]?[0-9]+)?)$"
 HOUR = r"([01]\d|2[0-3])"
 TIMESTAMP = (  # ISO 8601, but for the end of a day as 24:00 and seconds that leap
     rf"^\d{{4}}-\d\d-\d\d[T ]{HOUR}:[0-5]\d(:[0-5]\d([.,]\d+)?)?\s?(Z|z|[+-]{HOUR}(:?[0-5]\d)?)?$"
@@ -315,7 +316,7 @@ def type_name(column: pl.Series) -> str:
 
 
 def one_spelling(column: pl.Series) -> pl.Series:
-    """The column with one spelling of nothing and one of zero: empty text and NaN are null, and -0.0 is 0.0.
+    """The column with one spelling of nothing (empty text and NaN are null) and of zero: -0.0 is 0.0, as text too.
 
     Who reads a file can tell them apart, and no check of a release does.
 
@@ -328,11 +329,24 @@ def one_spelling(column: pl.Series) -> pl.Series:
         column = column.cast(pl.String)
     if column.dtype == pl.String:
         empty = (column == "").fill_null(False)
-        return column.set(empty, None) if empty.any() else column
+        return unsigned_zeros(column.set(empty, None) if empty.any() else column)
     if column.dtype.is_float():
         column = column.fill_nan(None)
         return column.set((column == 0).fill_null(False), 0.0)  # polars leaves -0.0 + 0.0 as it is
     return column
+
+
+def unsigned_zeros(column: pl.Series) -> pl.Series:
+    """Texts, those that write a zero with a minus sign without it: typed, both are one number.
+
+    Examples
+    --------
+    >>> unsigned_zeros(pl.Series(["-0.0", "0.0", "-0", "-0.5", "-01", None])).to_list()
+    ['0.0', '0.0', '0', '-0.5', '-01', None]
+    """
+    if not column.str.starts_with("-0").any():
+        return column
+    return column.str.replace(SIGNED_ZERO, "${1}")
 
 
 def clean(column: pl.Series, missing_values: tuple[str, ...], numeric: bool, decimal: str = ".") -> pl.Series:
@@ -348,7 +362,8 @@ def clean(column: pl.Series, missing_values: tuple[str, ...], numeric: bool, dec
     if column.dtype in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
     if column.dtype == pl.String:
-        missing = column.is_in(["", *missing_values])
+        column = unsigned_zeros(column)
+        missing = column.is_in(["", *unsigned_zeros(pl.Series(missing_values, dtype=pl.String))])
         if numeric:
             written = column.str.strip_chars()
             missing |= written.str.to_lowercase().is_in(["", "nan", "-nan", "+nan"])
@@ -362,6 +377,8 @@ def clean(column: pl.Series, missing_values: tuple[str, ...], numeric: bool, dec
     column = one_spelling(column)
     if column.dtype.is_numeric():
         return column.set(_is_spelled(column.cast(pl.Float64), column, missing_values), None)
+    if missing_values and column.dtype != pl.Null:
+        return column.set(texts(column).is_in(list(missing_values)).fill_null(False), None)
     return column
 
 

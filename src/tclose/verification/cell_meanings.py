@@ -91,7 +91,8 @@ def missing_among(values: pl.Series, spellings: Sequence[str], measured: bool, m
     if not spellings or not len(values):
         return gone
     if texts:
-        gone |= values.is_in(list(spellings)).to_numpy()
+        zeros = {each for each in spellings if each.startswith("-") and read_number(each) == (0, 0)}
+        gone |= values.is_in([*spellings, *(each[1:] for each in zeros)]).to_numpy()
     elif not values.dtype.is_numeric():
         gone |= np.isin(np.array(names_of(values), object), np.array(spellings, object))
     if (texts and measured) or (values.dtype.is_numeric() and not texts):

@@ -187,7 +187,7 @@ def _spelling_problems(whole: ReleaseCounts) -> Iterator[str]:
         if len(ways) > 1:
             told = ", ".join(ways)
             yield f"Column '{name}' has missing cells of several spellings ({told}), which tell rows apart. Use one."
-        if {"0", "-0"} <= found:
+        if any(f"-{zero}" in found for zero in found):
             yield f"Column '{name}' has zeros with and without a sign, which tell rows apart. Use one."
         values, n_null = whole.columns[name].values, int(whole.columns[name].counts[0])
         yield from value_spelling_problems(name, values, n_null > 0, whole.schema)

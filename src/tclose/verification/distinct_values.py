@@ -14,6 +14,7 @@ from tclose.errors import TableError
 TEXTS = (pl.String, pl.Categorical, pl.Enum)
 TIMES = (pl.Date, pl.Datetime, pl.Time, pl.Duration)
 FEW = 1 << 20
+MINUS_ZERO = r"^-0+([.,]0*)?([eE][+-]?[0-9]+)?$"  # a text that writes zero with a sign
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,29 @@ def _of_texts(column: pl.Series) -> FactoredColumn:
     place = np.full(int(numbers.max()) + 2, -1, np.int32)  # the last is for null
     place[numbers] = np.arange(len(numbers), dtype=np.int32)
     codes = place[numbered.to_physical().fill_null(len(place) - 1).to_numpy()]
-    return FactoredColumn(codes, found.cast(pl.String).alias(column.name))
+    return _with_one_zero(FactoredColumn(codes, found.cast(pl.String).alias(column.name)))
+
+
+def is_minus_zero(texts: pl.Series) -> pl.Series:
+    """Which texts write a zero with a minus sign; typed, it is the same number as without.
+
+    Examples
+    --------
+    >>> is_minus_zero(pl.Series(["-0.0", "0.0", "-0", "-0.5", None])).to_list()
+    [True, False, True, False, False]
+    """
+    return texts.str.contains(MINUS_ZERO).fill_null(False)
+
+
+def _with_one_zero(found: FactoredColumn) -> FactoredColumn:
+    """The same, a zero with a minus sign read as the text without it."""
+    signed = is_minus_zero(found.values).to_numpy()
+    if not signed.any():
+        return found
+    texts = [text[1:] if sign else text for text, sign in zip(found.values.to_list(), signed, strict=True)]
+    first: dict[str, int] = {}
+    table = np.array([*(first.setdefault(text, len(first)) for text in texts), -1], np.int32)
+    return FactoredColumn(table[found.codes], pl.Series(found.values.name, list(first), pl.String))
 
 
 def _of_physical(column: pl.Series) -> FactoredColumn:

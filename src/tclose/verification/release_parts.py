@@ -18,12 +18,12 @@ from tclose.errors import TableError
 from tclose.schema.columns import Joint, Quasi, Sensitive
 from tclose.schema.schema import Schema
 from tclose.table.source import Source
-from tclose.verification.distinct_values import FactoredColumn, factorize
+from tclose.verification.distinct_values import TEXTS, FactoredColumn, factorize
 from tclose.verification.ground_definitions import Ground
 from tclose.verification.measure_release import join
 from tclose.verification.published_loss import ColumnLoss, PublishedLoss, column_weights, loss_of_column
 from tclose.verification.sensitive_domains import PlacedValues, factored_column, place_values
-from tclose.verification.single_spellings import missing_spellings
+from tclose.verification.single_spellings import missing_spellings, zero_texts
 
 Integers = NDArray[np.int64]
 MOST_CELLS = 100_000  # combinations of a joint that are kept of one part
@@ -104,6 +104,8 @@ def _spellings(column: pl.Series) -> frozenset[str]:
     if column.dtype.is_float():
         signs = np.signbit(column.filter((column == 0).fill_null(False)).to_numpy())
         found += ["-0"] * bool(signs.any()) + ["0"] * bool((~signs).any())
+    elif isinstance(column.dtype, TEXTS):
+        found += sorted(zero_texts(column) | zero_texts(column, signed=True))
     return frozenset(found)
 
 

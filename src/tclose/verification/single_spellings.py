@@ -12,6 +12,7 @@ from tclose.schema.schema import Schema
 from tclose.table.source import Source
 from tclose.verification.calendar_times import clocks_of, times_of
 from tclose.verification.cell_meanings import missing_among
+from tclose.verification.distinct_values import TEXTS, is_minus_zero
 from tclose.verification.exact_numbers import numbers_of
 
 
@@ -56,17 +57,34 @@ def missing_spellings(column: pl.Series) -> list[str]:
 
 
 def has_both_zeros(column: pl.Series) -> bool:
-    """Whether a column of floats has both 0.0 and -0.0.
+    """Whether a column has both 0.0 and -0.0, as floats or as texts that differ in nothing but that sign.
 
     Examples
     --------
     >>> has_both_zeros(pl.Series([0.0, -0.0])), has_both_zeros(pl.Series([-0.0, -0.0]))
     (True, False)
+    >>> has_both_zeros(pl.Series(["0.0", "-0.0"])), has_both_zeros(pl.Series(["0", "-0.0"]))
+    (True, False)
     """
+    if isinstance(column.dtype, TEXTS):
+        return bool(zero_texts(column) & {text.removeprefix("-") for text in zero_texts(column, signed=True)})
     if not column.dtype.is_float():
         return False
     signs = np.signbit(column.filter((column == 0).fill_null(False)).to_numpy())
     return bool(signs.any()) and not bool(signs.all())
+
+
+def zero_texts(column: pl.Series, signed: bool = False) -> set[str]:
+    """The texts of a column that write a zero, with a minus sign or without a sign.
+
+    Examples
+    --------
+    >>> zero_texts(pl.Series(["0.0", "-0.0", "a"])), zero_texts(pl.Series(["0.0", "-0.0", "a"]), signed=True)
+    ({'0.0'}, {'-0.0'})
+    """
+    texts = column.unique().cast(pl.String).drop_nulls() if column.dtype != pl.String else column
+    found = texts.filter(texts.str.starts_with("-0" if signed else "0").fill_null(False)).unique()
+    return set(found.filter(is_minus_zero(found if signed else "-" + found)).to_list())
 
 
 def value_spelling_problems(column: str, values: pl.Series, has_null: bool, schema: Schema) -> Iterator[str]:
